@@ -9,12 +9,13 @@ UV := $(shell command -v uv 2>/dev/null)
 # Some machines forbid Python to keep what it compiled. Hundreds of processes start here, and each would compile all it loads.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo test test-all coverage mutants bench bench-tables peers measures wheel figures lint docs format clean
+.PHONY: help demo test test-cold test-all coverage mutants bench bench-tables peers measures wheel figures lint docs format clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo      set up, then run the main job on an embedded example (writes ./discreet-demo/)"
 	@echo "make test      set up, then run the tests and doctests"
+	@echo "make test-cold the same with no compiled kernels from earlier runs"
 	@echo "make test-all  the same with the slow checks"
 	@echo "make coverage  the share of lines that tests run in the rooms that privacy depends on; part of test-all"
 	@echo "make mutants   plant faults in privacy-critical lines; every one must be noticed by the law tests of its room"
@@ -64,6 +65,10 @@ TEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-r
 test: $(VENV)/.dev
 	$(TEST)
 
+# With nothing compiled before: every test must pass as the first one on a machine. `make test-cold TESTS=tests/core`
+test-cold: $(VENV)/.dev
+	@cache=$$(mktemp -d); XDG_CACHE_HOME=$$cache $(TEST) $(TESTS); failed=$$?; rm -rf $$cache; exit $$failed
+
 # The browser checks need Debian's chromium. Where it can be installed it is; elsewhere they skip and say so.
 $(VENV)/.browser: $(VENV)/.dev
 	$(call install,$(VENV),dev$(comma)spark-connect$(comma)browser)
@@ -103,8 +108,8 @@ format: $(VENV)/.dev
 figures:
 	$(PYTHON) docs/scripts/figures.py
 
-# Those of tables have an environment of their own, below.
-SPEED := $(filter-out %.anonymity,$(subst /,.,$(basename $(wildcard benchmarks/speed/[a-z]*.py))))
+# Those of tables have an environment of their own, below; `checkouts` needs two checkouts.
+SPEED := $(filter-out %.anonymity %.checkouts,$(subst /,.,$(basename $(wildcard benchmarks/speed/[a-z]*.py))))
 MEASURES := $(filter-out %.density_quality,$(subst /,.,$(basename $(wildcard studies/measures/[a-z]*.py))))
 
 bench: .venv-bench/.bench

@@ -16,6 +16,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 os.environ["DISCREET_OFFLINE"] = "1"
 os.environ["DISCREET_QUIET"] = "1"  # an empty cache must not change what commands print
 
+gc.disable()  # nothing becomes garbage while files are imported and tests are collected: a fifth of the time of both
+
 HERE = Path(__file__).parent
 #: Processes take files from this list in turn, then the others as they come, with the many small doctests at the end:
 #: anyone who is done early takes more of those. Spark comes when others have compiled the kernels its workers need.
@@ -58,3 +60,4 @@ def pytest_collection_finish() -> None:
     """Spare the collector of garbage what was imported and collected: it stays to the end and is looked at in vain."""
     gc.collect()
     gc.freeze()
+    gc.enable()

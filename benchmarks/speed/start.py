@@ -82,6 +82,9 @@ COMMANDS = {
     "report": "report given.parquet -o report.html",
     "HadamardSketch": "$import discreet as dc; m = dc.local.HadamardSketch(epsilon=2, key=7); "
     "v = ['a', 'b'] * 2000; m.estimate(m.aggregate(m.encode(v)), ['a', 'b'])",
+    "DensityTree, 30,000 rows": "$import numpy as np, discreet as dc; "
+    "X = np.random.default_rng(0).random((30_000, 5)); box = dc.Domain.box(0, [1] * 5); "
+    "dc.anonymity.DensityTree(10, domain=box).fit(X)",
     "import discreet": "$import discreet",
 }
 #: Most processor seconds of a cold run, and most times `bare` of a warm run.

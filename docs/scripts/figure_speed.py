@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import figure_results as results
 from figure_results import digits, faster, one, table
 
@@ -107,6 +109,21 @@ def studio() -> str:
     ]  # fmt: skip
     rows.append(["memory of the server at most", f"{held['peak_mb']} MiB", "", "", ""])
     return table(["page", "at first", "work of it", "again", "size"], rows)
+
+
+def start() -> str:
+    """Return the time of the first and of later commands on a small table."""
+    rows = [
+        [f"`{line['command']}`", f"{line['cold_s']:.1f} s", f"{line['warm_s']:.1f} s", f"{line['peak_mb']} MB"]
+        for line in commands()
+    ]
+    return table(["job", "first", "later", "memory"], rows)
+
+
+def commands() -> list[dict[str, Any]]:
+    """Return the lines of verbs and estimators: what reads a table and may compile."""
+    lines: list[dict[str, Any]] = results.read("start")["lines"]
+    return [line for line in lines if line["command"] not in ("help", "wrong option", "import discreet", "studio")]
 
 
 def _speed_of_noise() -> list[list[str]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import figure_results as results
 from figure_results import digits, geometric_mean, one
+from figure_speed import commands
 
 
 def _density(set_: str, method: str) -> str:
@@ -83,6 +84,11 @@ def _interval(name: str, attack: str) -> Iterable[tuple[str, Callable[[], str]]]
     return [(name, _other(attack)), *((f"{name}-{end}", _other(attack, end)) for end in ("low", "high"))]
 
 
+def _mb(*packages: str) -> str:
+    """Return the megabytes of packages in a plain install."""
+    return str(sum(results.read("install")["largest_mb"][name] for name in packages))
+
+
 def _k_curve(method: str) -> dict[str, Any]:
     return one(results.read("choice_of_k")["curves"], method=method)
 
@@ -95,6 +101,15 @@ VALUES: dict[str, Callable[[], str]] = {
     "density-odd-fine": lambda: _density("boxes at odd numbers, d = 2", "ours_fine_grid"),
     "density-odd": lambda: _density("boxes at odd numbers, d = 2", "ours"),
     "density-odd-mlpack": lambda: _density("boxes at odd numbers, d = 2", "mlpack_best"),
+    "install-packages": lambda: str(results.read("install")["packages"]),
+    "install-mb": lambda: str(results.read("install")["mb"]),
+    "install-compiler": lambda: _mb("numba", "llvmlite"),
+    "install-pyarrow": lambda: _mb("pyarrow"),
+    "install-scipy": lambda: _mb("scipy"),
+    "start-bare": lambda: f"{results.read('start')['bare_s']:.1f}",
+    "start-least": lambda: f"{min(line['warm_s'] for line in commands()):.1f}",
+    "start-most": lambda: f"{max(line['warm_s'] for line in commands()):.1f}",
+    "start-compiled": lambda: f"{max(line['cold_s'] - line['warm_s'] for line in commands()):.0f}",
     "leak-rows": lambda: str(results.read("minimality")["small"]["rows"]),
     "leak-tables": lambda: str(results.read("minimality")["small"]["seeds"]),
     "leak-share-1": lambda: f"{results.read('minimality')['small']['shares'][0]:g}",

@@ -1,8 +1,10 @@
 """The verbs `study list`, `study run` and `study show`, which ``discreet`` finds by their entry point."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -19,12 +21,10 @@ _OUT = option("out", "folder", "Folder for results and report.", "discreet-studi
 
 
 @verb(study, name="list", examples=("study list",))
-def list_studies(*, as_json: bool) -> None:
+def list_studies() -> Iterator[Any]:
     """List the studies."""
     found = [discreet_studies.load(name) for name in discreet_studies.names()]
-    if as_json:
-        echo([{"name": s.name, "title": s.title, "source": s.source} for s in found])
-        return
+    yield [{"name": s.name, "title": s.title, "source": s.source} for s in found]
     columns = ("name", "question", "source")
     show_table("Studies", columns, [(s.name, s.title, s.source) for s in found], prose=columns[1:])
 

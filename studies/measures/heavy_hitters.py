@@ -24,6 +24,7 @@ from scipy.stats import t as student
 from discreet import datasets
 from discreet.local.strings import LETTERS, FragmentPuzzle, PrefixExtension
 from discreet_studies.harness.chart import Chart, Line, Mark, Panel
+from discreet_studies.measured.heavy_hitters import precision, recall
 from studies.measures._measure import RESULTS, save, show
 
 TARGET = Path(__file__).parents[2] / "docs" / "images" / "heavy-hitters.svg"
@@ -82,9 +83,9 @@ def searched(
             found = m.discover(counts)
             runs[n].append(
                 {
-                    "recall": found.recall(truth, k),
-                    "precision": found.precision(truth),
-                    "top_agreement": found.precision(truth, k) * min(len(found), k) / k,
+                    "recall": recall(found, truth, k),
+                    "precision": precision(found, truth),
+                    "top_agreement": precision(found, truth, k) * min(len(found), k) / k,
                     "found": len(found),
                     "seconds": time.perf_counter() - start,
                 }

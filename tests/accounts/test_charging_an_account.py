@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import math
 import os
 import pickle
@@ -25,7 +24,7 @@ from discreet.accounts import Price, compose
 from discreet.accounts.facts import line_law, steps_of
 from discreet.core.budget.draws import Draw
 from discreet.core.budget.ledger import Line
-from discreet.core.budget.zcdp import zcdp_to_epsilon
+from discreet.core.budget.prices import zcdp_to_epsilon
 from discreet.engines.source import Source
 from discreet.errors import BudgetExceeded, DataSourceError, FormatError, InvalidArgument, InvalidType, SchemaError
 
@@ -204,10 +203,6 @@ def test_what_was_released_before_is_added_once(account: dc.Account) -> None:
     new = dc.GridSynopsis(epsilon=1, domain=(0, 1), rule=2, ledger=account).fit(ROWS).synopsis_
     with pytest.raises(FormatError, match="already booked"):
         account.add(new)
-    parts = [dict(old.guarantee.parameters), dict(new.guarantee.parameters)]
-    both = dataclasses.replace(new.guarantee, parameters={"merged": parts}).seal(b"both")
-    with pytest.raises(FormatError, match="in part"):
-        account.add(both)
     with pytest.raises(InvalidArgument, match="central"):
         account.add(dc.Guarantee("syntactic", parameters={"k": 3}).seal(b""))
     with pytest.raises(InvalidArgument, match="seal"):

@@ -16,7 +16,7 @@ import discreet as dc
 from discreet.accounts import composition
 from discreet.accounts.composition import compose, in_words
 from discreet.accounts.laws import Price, loss_law
-from discreet.core.budget.zcdp import zcdp_to_epsilon
+from discreet.core.budget.prices import zcdp_to_epsilon
 from discreet.errors import InvalidArgument
 from other_accountant import CASES, INTERVAL, figures
 

@@ -52,7 +52,15 @@ def test_answers_by_group(release: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.parametrize(
     ("question", "fix"),
-    [("agee < 3", '"age < 3"'), ("sex = f", "\"sex = 'f'\""), ("sex = 'f", "\"sex = 'f'\""), ("age", "between")],
+    [
+        ("agee < 3", '"age < 3"'),
+        ("sex = f", "\"sex = 'f'\""),
+        ("sex = 'f", "\"sex = 'f'\""),
+        ("age", "between"),
+        ("age betwen 3 and 5", '"age between 3 and 5"'),
+        ("age < 3 and", '"age < 3"'),
+        ("sex >", "\"sex = 'f'\""),
+    ],
 )
 def test_what_cannot_be_read_is_refused_with_something_to_type(
     release: Path, question: str, fix: str, capsys: pytest.CaptureFixture[str]

@@ -108,7 +108,7 @@ def test_any_byte_that_was_changed_is_noticed(made: Path, tmp_path: Path, name: 
     assert refused(path)
 
 
-@pytest.mark.parametrize("name", ["noisy.csv", "safe.csv", "noisy.parquet"])
+@pytest.mark.parametrize("name", ["noisy.csv", pytest.param("safe.csv", marks=pytest.mark.slow), "noisy.parquet"])
 def test_any_byte_of_a_table_or_of_its_promise_that_was_changed_is_noticed(
     made: Path, tmp_path: Path, name: str
 ) -> None:

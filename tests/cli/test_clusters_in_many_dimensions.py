@@ -17,6 +17,7 @@ from discreet.errors import DiscreetError
 from discreet.synopses import Synopsis
 
 
+@pytest.mark.slow
 def test_a_wide_table_is_clustered_with_a_delta_and_its_page_says_how(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     centers = rng.uniform(0.2, 0.8, (3, 30))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-LINE = "compiling for this machine, once; about 5 seconds"
+LINE = "compiling for this machine, once; about 2 to 8 seconds"
 #: A kernel that takes long to compile would slow the tests down; so patience is short, and the kernel is small.
 PROGRAM = """
 import sys
@@ -76,7 +76,11 @@ def run(
 def test_a_terminal_shows_one_line(tmp_path: Path) -> None:
     shown, _ = run(0.0, "text", tmp_path)
     assert shown.count(LINE) == 1
+    assert "Compiling: " in shown.split(LINE)[1]  # the status, drawn again and again
     assert "done" in shown
+    quiet, _ = run(0.0, "text", tmp_path, quiet="1")
+    assert LINE not in quiet
+    assert "Compiling: " not in quiet
 
 
 @pytest.mark.slow

@@ -51,7 +51,7 @@ def test_another_word_is_refused(folder: Path) -> None:
     assert "a whole number" in str(done.exception) + done.output
 
 
-@pytest.mark.parametrize("algorithm", ["density", "spectral", "gaussians"])
+@pytest.mark.parametrize("algorithm", ["density", pytest.param("spectral", marks=pytest.mark.slow), "gaussians"])
 def test_other_algorithms_find_the_same_clusters_where_they_stand_apart(folder: Path, algorithm: str) -> None:
     page, centers = folder / "page.html", folder / "c.csv"
     asked = ["cluster", folder / "s.parquet", "-k", "auto", "--algorithm", algorithm, "-o", centers, "--report", page]

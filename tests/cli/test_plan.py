@@ -14,7 +14,7 @@ import discreet as dc
 from command_line import printed
 from discreet.cli import app
 from discreet.cli.plan import sparkline
-from discreet.core.budget.zcdp import zcdp_to_epsilon
+from discreet.core.budget.prices import zcdp_to_epsilon
 from discreet.planning import CURVE, outlook
 from discreet.reporting.pages.plan import plan_page
 
@@ -62,7 +62,7 @@ def test_local_reports_err_as_foretold() -> None:
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(row.error, rel=0.25)
 
 
-@pytest.mark.parametrize(("clusters", "epsilon"), [(4, 0.2), (9, 1.0)])
+@pytest.mark.parametrize(("clusters", "epsilon"), [(4, 0.2), pytest.param(9, 1.0, marks=pytest.mark.slow)])
 def test_private_k_means_stays_below_its_bound(clusters: int, epsilon: float) -> None:
     n = 8000
     row = outlook(n, 2, clusters=clusters, epsilon=epsilon)["private k-means"]

@@ -183,7 +183,18 @@ def test_the_catalogue_offers_what_a_schema_takes() -> None:
     for kind in KINDS:
         dc.Domain({"x": dict(kind.declared)})
         assert kind.source
-    for name in ("age", "Age", "hoursPerWeek", "Latitude", "blood type", "user_id", "E-Mail", "zip"):
+    for name in (
+        "age",
+        "Age",
+        "hoursPerWeek",
+        "Latitude",
+        "blood type",
+        "user_id",
+        "E-Mail",
+        "zip",
+        "date_naissance",
+        "code postal",
+    ):
         assert known_kind(name) is not None, name
     for name in ("income", "x0", "package", "average", "message"):
         assert known_kind(name) is None, name

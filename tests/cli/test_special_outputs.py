@@ -194,7 +194,9 @@ def test_the_suggestion_works_when_it_is_typed(place: Path) -> None:
     assert (place / "out" / "release.csv").is_file()
 
 
-@pytest.mark.parametrize(("name", "into"), [("/dev/stdout", "file"), ("/dev/fd/1", "pipe")])
+@pytest.mark.parametrize(
+    ("name", "into"), [("/dev/stdout", "file"), pytest.param("/dev/fd/1", "pipe", marks=pytest.mark.slow)]
+)
 def test_standard_output_is_written_to_and_its_name_stays(place: Path, name: str, into: str) -> None:
     """A name of an open file is a link that leads to the file: it must not be taken for the file."""
     if not Path(name).exists():
@@ -254,7 +256,7 @@ def test_no_other_line_of_the_package_puts_a_file_into_its_place() -> None:
     """Every file goes through `NewFile`, or is a temporary, a lock or a log that its own folder holds."""
     own = {"core/output/files.py", "studio/tables/uploads.py", "studio/workspace.py", "studio/screens/columns.py",
         "studio/screens/data.py", "studio/runs/supervisor.py", "engines/spark/parts.py",
-        "engines/spark/java.py", "cli/prepare.py"}  # fmt: skip
+        "engines/spark/table.py", "cli/prepare.py"}  # fmt: skip
     root = Path(dc.__file__).parent
     marks = ("os.replace(", ".write_bytes(", ".write_text(", '.open("w', "os.rename(", ".rename(")
     found = {

@@ -17,7 +17,7 @@ from discreet.clustering import DPLloyd, PrivateKMeans, choose, cluster_synopsis
 from discreet.clustering.central.lloyd import iterations, one_iteration
 from discreet.clustering.central.packing import pack
 from discreet.core.budget.prices import Epsilon
-from discreet.engines.passes.nearest import NearestMap
+from discreet.engines.passes.cells import NearestMap
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.evaluation import centroid_index, nicv, nicv_ratio
 from discreet.noise.public import PublicRandomness

@@ -98,7 +98,7 @@ def test_gathering_keeps_the_number_and_the_mean_of_records():
     [
         (2, 8.0, 500, 0.1),
         pytest.param(7, 9.0, 700, 0.05, marks=pytest.mark.slow),
-        (20, 18.0, 700, 0.005),
+        pytest.param(20, 18.0, 700, 0.005, marks=pytest.mark.slow),
     ],
 )
 def test_it_beats_k_means_of_the_noisy_records(d, rate, n, least):
@@ -136,6 +136,7 @@ def test_noisy_records_are_labelled_better_than_by_the_nearest_centre_of_k_means
     assert adjusted_rand_score(labels, aware.predict(X, noisy=False)) == 1.0
 
 
+@pytest.mark.slow
 def test_a_product_law_is_deconvolved_in_few_and_in_many_columns():
     for d, scales, least in ((2, [0.05, 0.3], 0.5), (6, [0.05] * 3 + [0.3] * 3, 0.03)):
         gains = []
@@ -170,6 +171,7 @@ def test_it_is_a_function_of_noisy_records_and_public_facts():
     assert set(a.get_params()) == {"n_clusters", "law", "domain", "scale", "method", "n_init", "random_state"}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_it_is_a_scikit_learn_clusterer():
     for result in check_estimator(DenoisingKMeans(3, 2.0, n_init=0), on_skip=None, on_fail="raise"):

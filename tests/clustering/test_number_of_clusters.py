@@ -21,7 +21,10 @@ def released(data, epsilon=1.0, seed=0, **how):
     return dc.GridSynopsis(epsilon, data.domain, random_state=seed, **how).fit(data.X).synopsis_
 
 
-@pytest.mark.parametrize(("columns", "k"), [(1, 3), (2, 1), (2, 9), (3, 5)])
+@pytest.mark.parametrize(
+    ("columns", "k"),
+    [pytest.param(1, 3, marks=pytest.mark.slow), (2, 1), pytest.param(2, 9, marks=pytest.mark.slow), (3, 5)],
+)
 def test_clusters_that_stand_apart_are_counted(columns, k):
     data = dc.datasets.mixture(1500 * k, columns, k, separation=8 if k > 1 else 4, random_state=k)
     found = suggest_k(released(data, n_clusters=10), max_clusters=12)
@@ -29,7 +32,7 @@ def test_clusters_that_stand_apart_are_counted(columns, k):
     assert set(found.votes) == {"elbow", "silhouette", "gap", "BIC"}
 
 
-@pytest.mark.parametrize(("columns", "k"), [(2, 6), (5, 4)])
+@pytest.mark.parametrize(("columns", "k"), [pytest.param(2, 6, marks=pytest.mark.slow), (5, 4)])
 def test_private_k_means_counts_its_own_clusters(columns, k):
     data = dc.datasets.mixture(3000 * k, columns, k, random_state=k)
     km = dc.PrivateKMeans("auto", 0.5, data.domain, random_state=1).fit(data.X)
@@ -233,6 +236,7 @@ def test_nine_of_ten_generated_tables_are_within_one_of_the_truth(monkeypatch):
     assert script.judged(faint, [r["suggested"] for r in faint])["wrong"] <= 0.1
 
 
+@pytest.mark.slow
 def test_a_slope_is_not_two_clusters() -> None:
     """Density grows along one column: k-means of two halves looks better than on even tables, but nothing is apart."""
     rng = np.random.default_rng(1)

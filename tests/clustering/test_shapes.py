@@ -127,6 +127,7 @@ def test_leaves_that_touch_nothing_are_joined_to_what_is_near():
     assert not set(left.tolist()) & set(found.labels_[lower[:, 0] > 26].tolist())
 
 
+@pytest.mark.slow
 def test_a_number_that_is_not_given_is_suggested():
     data = dc.datasets.mixture(5000, 2, 5, random_state=3)
     synopsis = released(data.X, domain=data.domain)

@@ -109,7 +109,7 @@ def test_the_page_of_a_task_accepts_the_task_it_was_written_for(tmp_path: Path) 
     program = shutil.which("node")
     if program is None:
         pytest.skip("Node is not installed: the page of a task was NOT tested here")
-    amounts = [Fraction(text) for text in ("1.0986123", "1/3", "0.1", "2", "3.3000000000000003", "0.00001")]
+    amounts = [Fraction(text) for text in ("1.0986123", "1/3", "3.3000000000000003", "0.00001")]
     tasks = [
         some_task(dc.local.DirectResponse(exact, ["red", "green", "blue"]), per_day=times * exact)
         for exact in amounts
@@ -161,6 +161,7 @@ def test_the_page_of_a_task_answers_it(running: Collector, page: Any, tmp_path: 
     for name, content in starter(COLOURS, url(running)).items():
         (tmp_path / name).write_bytes(content)
     before, logged = counted(running, COLOURS).n, []
+    page = page.context.new_page()  # the first tab may still be told that its server has no icon
     page.on("console", lambda message: logged.append(message.text))
     page.on("pageerror", lambda error: logged.append(str(error)))
     with serving(tmp_path) as port:

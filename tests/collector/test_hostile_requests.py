@@ -228,7 +228,10 @@ SLOW = {
 }
 
 
-@pytest.mark.parametrize("sent", SLOW.values(), ids=SLOW)
+@pytest.mark.parametrize(
+    "sent",
+    [pytest.param(b, id=n, marks=[pytest.mark.slow] * (n not in ("silent", "no body"))) for n, b in SLOW.items()],
+)
 def test_connections_that_send_nothing_block_no_one(tmp_path: Path, sent: bytes) -> None:
     """More of them than granian takes by default; as many as the files that this process may open allow."""
     many, (soft, hard) = 1300, resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -41,7 +41,9 @@ def test_nothing_acknowledged_is_lost_and_nothing_counted_twice(tmp_path: Path) 
     assert found == FINE
 
 
-@pytest.mark.parametrize("fault", ["answers early", "forgets keys", "never syncs"])
+@pytest.mark.parametrize(
+    "fault", ["answers early", *(pytest.param(f, marks=pytest.mark.slow) for f in ("forgets keys", "never syncs"))]
+)
 def test_a_collector_broken_on_purpose_is_caught(tmp_path: Path, fault: str) -> None:
     """On a machine with much other work a kill may come before the first answer: then the next run tells."""
     caught = "twice" if fault == "forgets keys" else "lost"

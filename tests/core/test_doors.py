@@ -35,7 +35,9 @@ def test_every_name_of_a_stub_is_there(package: str) -> None:
     [
         "import discreet.anonymity.risk.report; from discreet.anonymity import risk",
         "from discreet.anonymity import risk; import discreet.anonymity.risk.rules",
-        "import discreet as dc; import discreet.anonymity.risk; risk = dc.anonymity.risk",
+        pytest.param(
+            "import discreet as dc; import discreet.anonymity.risk; risk = dc.anonymity.risk", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_a_function_is_not_hidden_by_the_folder_of_its_name(order: str) -> None:

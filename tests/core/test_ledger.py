@@ -46,7 +46,7 @@ def enact(scope: Scope, composition: Any, number: int = 0) -> None:
 
 
 @given(st.lists(compositions, min_size=1, max_size=4))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_random_nested_compositions_equal_the_reference_sum(program: list[Any]) -> None:
     ledger = dc.Ledger(epsilon=10**6)
     for composition in program:
@@ -60,7 +60,7 @@ def test_random_nested_compositions_equal_the_reference_sum(program: list[Any]) 
 
 
 @given(st.lists(compositions, min_size=1, max_size=4), amounts)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_no_path_overspends(program: list[Any], limit: Fraction) -> None:
     """Each step is either paid in full or refused without a trace."""
     ledger = dc.Ledger(epsilon=limit)

@@ -30,8 +30,7 @@ def test_what_is_private_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
     ledger = dc.metric.UserLedger(lifetime=10)
     ledger.save(tmp_path / "users.json")
     dc.Account.create(tmp_path / "people.account", dataset="people", epsilon=1)
-    with DeviceFile(tmp_path / "device"):
-        pass
+    DeviceFile(tmp_path / "device").close()
     domain = dc.Domain({"who": {"role": "identifier"}, "age": {"bounds": [0, 9], "role": "quasi-identifier"}})
     people = pa.table({"who": list("abcd"), "age": [1, 1, 8, 8]})
     release = dc.anonymity.DensityTree(k=2, domain=domain).fit_transform(people)

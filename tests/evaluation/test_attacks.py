@@ -181,7 +181,7 @@ def test_reconstruction_sees_points_and_public_records_only() -> None:
 # --- attributes
 
 
-@pytest.mark.parametrize("linked", [True, False])
+@pytest.mark.parametrize("linked", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_an_attribute_is_told_by_a_point_without_noise_and_not_by_noise(linked: bool) -> None:
     people, others, public = crowd(250, 3, 1), crowd(250, 3, 2), crowd(500, 3, 3)
     run = {}

@@ -15,7 +15,7 @@ from attack_crowds import crowd, noisy
 from discreet import evaluation as ev
 from discreet import noise
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.evaluation.attacks import scorers
+from discreet.evaluation.attacks import membership as scorers
 from discreet.evaluation.attacks.laws import LawSpace
 from discreet.evaluation.attacks.roc import score_blindly
 

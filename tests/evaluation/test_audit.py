@@ -19,8 +19,8 @@ import discreet as dc
 from audit_zoo import ZOO, Broken
 from discreet.core import clopper_pearson
 from discreet.errors import DiscreetError, InvalidArgument
-from discreet.evaluation.audits import bounds as _bounds
 from discreet.evaluation.audits import release_features as _features
+from discreet.evaluation.audits import result as _bounds
 
 ROOT = Path(__file__).parents[2]
 audit = dc.evaluation.audit
@@ -42,7 +42,13 @@ def geometric_pair(n: int, rng: Any, size: int) -> Any:
 # --- what is broken is caught
 
 
-@pytest.mark.parametrize("animal", ZOO, ids=lambda a: a.name)
+#: Two that take seconds: laws of trees and of clusters find the same faults at once.
+LONG = ("k-means with a wrong split", "tree that stops on raw emptiness")
+
+
+@pytest.mark.parametrize(
+    "animal", [pytest.param(a, id=a.name, marks=[pytest.mark.slow] * (a.name in LONG)) for a in ZOO]
+)
 def test_every_broken_mechanism_is_caught_within_two_minutes(animal: Broken) -> None:
     begun = time.monotonic()
     found = animal.audit()
@@ -86,7 +92,10 @@ def median(cells: Any, rng: Any, size: int) -> Any:
     return np.array([dc.noise.choose_cuts(cells, [0.5], epsilon=2, start=0, stop=4, rng=stream) for _ in range(size)])
 
 
-@pytest.mark.parametrize(("trials", "least"), [(3000, 1.1), pytest.param(30_000, 1.6, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("trials", "least"),
+    [pytest.param(3000, 1.1, marks=pytest.mark.slow), pytest.param(30_000, 1.6, marks=pytest.mark.slow)],
+)
 def test_the_median_comes_near_epsilon(trials: int, least: float) -> None:
     """Two rows in each inner cell, one more in the first: the true loss is 1.89. Within a fifth of ε at full length."""
     rows = np.array([1, 1, 2, 2])

@@ -96,7 +96,7 @@ def _anonymous(kind: str, missing: str, folder: Path) -> list[Path]:
     return places
 
 
-@pytest.mark.parametrize("missing", ["drop", "own"])
+@pytest.mark.parametrize("missing", [pytest.param("drop", marks=pytest.mark.slow), "own"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("make", [_synopses, _perturbed, _anonymous], ids=lambda f: f.__name__.strip("_"))
 def test_what_the_library_wrote_passes(make: Any, kind: str, missing: str, tmp_path: Path) -> None:

@@ -126,6 +126,13 @@ SLOW = (
     "clustering.DPLloyd/persons",
     "local.Rappor/five reports",
     "metric.NDLaplace/bayes",
+    "synopses.TreeSynopsis/above privtree",
+    "synopses.TreeSynopsis/median",
+    "synopses.GridSynopsis/private bound",
+    "synopses.GridSynopsis/rugnik",
+    "clustering.PrivateKMeans/auto",
+    "local.DistinctSketch/persons",
+    "private_categories",
 )
 
 

@@ -68,7 +68,9 @@ def test_an_unrelated_table_gives_no_one_away(name: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["singling out", "inference"])
-@pytest.mark.parametrize("output", ["interval", "center", "sample"])
+@pytest.mark.parametrize(
+    "output", ["interval", *(pytest.param(o, marks=pytest.mark.slow) for o in ("center", "sample"))]
+)
 def test_the_risk_falls_with_k(name: str, output: str) -> None:
     people, others = crowd(1000, 0), crowd(1000, 1)
     risks = [run(name, people, people, others).risk]

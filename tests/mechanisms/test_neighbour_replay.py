@@ -16,7 +16,7 @@ import pytest
 
 import discreet as dc
 from discreet import mechanisms
-from discreet.engines.passes.counts import CellCounts
+from discreet.engines.passes.tally import CellCounts
 from discreet_studies.as_published.ordered import OrderedMicroaggregation
 from replay import replay
 

@@ -13,8 +13,7 @@ import pytest
 
 import discreet as dc
 from discreet import noise
-from discreet.core.budget.prices import Epsilon, Rho, Wanted, root
-from discreet.core.budget.zcdp import zcdp_to_epsilon
+from discreet.core.budget.prices import Epsilon, Rho, Wanted, root, zcdp_to_epsilon
 from discreet.errors import BudgetExceeded, InvalidArgument, SchemaError
 from discreet.mechanisms import Gate, Moves, law_for
 from discreet.synopses.boxes.consistency import least_squares

@@ -22,8 +22,7 @@ import discreet as dc
 from discreet import metric
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.metric.points import piecewise
-from discreet.noise.reports.means import HALF
-from discreet.noise.reports.square_wave import SquareWaveLaw, square_wave
+from discreet.noise.reports.means import HALF, SquareWaveLaw, square_wave
 from discreet.noise.vector import caps
 from discreet.noise.vector.caps import CapLaw, cap_share, in_cap, vector_scale
 

@@ -112,7 +112,7 @@ def test_clip_and_grid():
 
 
 @pytest.mark.parametrize("loss", ["squared", "euclidean"])
-@pytest.mark.parametrize("rate", [1.0, 8.0, 60.0])
+@pytest.mark.parametrize("rate", [pytest.param(1.0, marks=pytest.mark.slow), 8.0, 60.0])
 def test_bayes_is_the_best_guess_over_the_prior_density(loss, rate):
     rng = np.random.default_rng(5)
     places = np.concatenate([rng.normal(0.3, 0.05, (300, 2)), np.repeat(rng.uniform(size=(20, 2)), 10, axis=0)])

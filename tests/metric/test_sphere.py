@@ -15,8 +15,8 @@ from scipy import stats
 import discreet as dc
 from discreet.metric import SphericalLaplace, great_circle
 from discreet.metric.sphere.globe import EARTH
-from discreet.noise.vector import _spherical_kernels as kernels
 from discreet.noise.vector import spherical
+from discreet.noise.vector import spherical as kernels
 from discreet.noise.vector.spherical import REFUSED, SphericalNoise, exact_shifts, moved
 
 PLACES = [(48.8583, 2.2945), (0.0, 0.0), (89.9995, 10.0), (90.0, 0.0), (-89.99, -120.0), (-16.8, 179.9999)]

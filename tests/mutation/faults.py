@@ -20,7 +20,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "discreet"
 ROOMS = ("noise", "engines", "mechanisms", "synopses", "clustering", "local", "metric", "anonymity")
 LEDGERS = (
     "core.budget.ledger",
-    "core.budget.zcdp",
+    "core.budget.prices",
     "core.budget.prices",
     "core.budget.draws",
     "core.budget.lines",
@@ -66,7 +66,7 @@ AFTERWARDS = {
     "engines.spark.table": "runs with Spark only; counts are compared with the others' in their own tests",
     "noise.public": "seeds, orders, keys and directions, which hide nothing by themselves",
     "noise.stream.watch": "tells the tests what was drawn",
-    "noise.stream.numpy_streams": "streams of audits, searches and error bars, which draw for no release",
+    "noise.stream.generator": "streams of audits, searches and error bars, which draw for no release",
 }
 #: Functions left out wherever they are, likewise.
 SHOWN = {
@@ -172,7 +172,7 @@ def faults() -> list[Fault]:
 def faults_of(module: str, text: str) -> Iterator[Fault]:
     """Yield the faults of one module."""
     tree = ast.parse(text)
-    places = {id(node): i for i, node in enumerate(ast.walk(tree))}
+    places: dict[int, int] = {}
     for function, body in _functions(tree):
         if body.name in SHOWN:
             continue
@@ -188,6 +188,7 @@ def faults_of(module: str, text: str) -> Iterator[Fault]:
                 if node is body:
                     before, after = f"def {function}", kind
                 line = getattr(node, "lineno", 0)
+                places = places or {id(each): i for i, each in enumerate(ast.walk(tree))}
                 yield Fault(
                     name, module, function, kind, before[:200], after[:200], line, text, places[id(node)], change
                 )
@@ -230,13 +231,19 @@ def _is_draw(node: ast.AST) -> bool:
 def _noisy_names(body: ast.FunctionDef) -> set[str]:
     """Names that hold noisy values: assigned from a draw, or from a name that does."""
     found: set[str] = set()
+    assigned: list[tuple[set[str], set[str]]] = []  # the names of a value that draws nothing, and those it is given to
+    for node in ast.walk(body):
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value is not None:
+            inner = list(ast.walk(node.value))
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = {x.id for t in targets for x in ast.walk(t) if isinstance(x, ast.Name)}
+            if any(_is_draw(x) for x in inner):
+                found |= names
+            else:
+                assigned.append(({x.id for x in inner if isinstance(x, ast.Name)}, names))
     for _ in range(3):
-        for node in ast.walk(body):
-            if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value is not None:
-                inner = list(ast.walk(node.value))
-                if any(_is_draw(x) for x in inner) or any(isinstance(x, ast.Name) and x.id in found for x in inner):
-                    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                    found |= {x.id for t in targets for x in ast.walk(t) if isinstance(x, ast.Name)}
+        for value, names in assigned:
+            found |= names if value & found else set()
     return found - {"self"}
 
 

@@ -11,8 +11,7 @@ import pytest
 from scipy.stats import chi2
 
 from discreet.noise import generator
-from discreet.noise.reports import _coin_kernels
-from discreet.noise.reports.coin_bytes import below, coin_bytes, tables
+from discreet.noise.reports.coin_bytes import below, coin_bytes, fill_bytes, tables
 from discreet.noise.stream import draw, kernels
 from discreet.noise.stream.thresholds import Chance, enclose_exp, logistic
 
@@ -87,7 +86,7 @@ def test_the_table_and_the_comparison_give_every_pattern_its_probability(chance:
                 if 0 <= u < 256**16 and u >> 112 == t:
                     out = np.zeros(1, np.uint8)
                     stream = np.frombuffer(u.to_bytes(16, "big"), np.uint8)
-                    position, done, state = _coin_kernels.coin_bytes(*table, stream, 0, out, 0)
+                    position, done, state = fill_bytes(*table, stream, 0, out, 0)
                     if state == kernels.FINISHED:
                         assert done == 1
                         assert position <= 16
@@ -102,8 +101,8 @@ def test_a_tie_to_the_last_digit_asks_for_more_digits_and_reads_the_same_bytes_a
     chance = logistic(Fraction(3, 2))
     few, many = tables(chance, 4), tables(chance, 16)
     whole = many.digits[77]
-    assert _coin_kernels.coin_bytes(*few, whole[:4].copy(), 0, np.zeros(1, np.uint8), 0) == (0, 0, kernels.MORE_DIGITS)
-    assert _coin_kernels.coin_bytes(*few, whole[:3].copy(), 0, np.zeros(1, np.uint8), 0) == (0, 0, kernels.MORE_BYTES)
+    assert fill_bytes(*few, whole[:4].copy(), 0, np.zeros(1, np.uint8), 0) == (0, 0, kernels.MORE_DIGITS)
+    assert fill_bytes(*few, whole[:3].copy(), 0, np.zeros(1, np.uint8), 0) == (0, 0, kernels.MORE_BYTES)
     wanted = coin_bytes(chance, (20_000,), rng=5)
     monkeypatch.setattr(draw, "_DIGITS", 2)  # a tie of two digits is common
     asked: list[int] = []

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from discreet import noise
-from discreet.noise.integer.geometric import draw_geometric
+from discreet.noise.integer.laplace import draw_geometric
 from discreet.noise.reports import _prf_kernels
 from discreet.noise.reports.means import HALF, DuchiLaw, PiecewiseLaw, Window
+from discreet.noise.stream.draw import byte_width
 from discreet.noise.stream.generator import Generator
-from discreet.noise.stream.uniform import byte_width
 
 #: Above, and below, the first digit of every coin that is used here.
 TAILS, HEADS = b"\xff", b"\x00"

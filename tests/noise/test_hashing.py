@@ -359,7 +359,7 @@ def test_buckets_are_uniform(width: int, independence: int) -> None:
     assert stats.chisquare(np.bincount(many_values, minlength=width)).pvalue > 1e-6
 
 
-@pytest.mark.parametrize("width", [2, 10, 64])
+@pytest.mark.parametrize("width", [2, *(pytest.param(w, marks=pytest.mark.slow) for w in (10, 64))])
 def test_pairs_collide_with_probability_one_over_width(width: int) -> None:
     """Over functions and over keys; x and 3x, and neighbours, are where weaker hashes fail."""
     values = [1, 2, 3, 9, "a", "b"]

@@ -13,8 +13,15 @@ from scipy import integrate, special, stats
 from discreet.metric import IsotropicLaw
 from discreet.noise import generator
 from discreet.noise.stream.row_words import row_words, settle
-from discreet.noise.vector._isotropic_kernels import add_rows, offsets, words_of
-from discreet.noise.vector.isotropic import IsotropicNoise, exact_offsets, isotropic_laplace, rounded
+from discreet.noise.vector.isotropic import (
+    IsotropicNoise,
+    add_rows,
+    exact_offsets,
+    isotropic_laplace,
+    offsets,
+    rounded,
+    words_of,
+)
 
 DIMENSIONS = (1, 2, 3, 7, 50)
 

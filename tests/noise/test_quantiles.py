@@ -18,7 +18,7 @@ from scipy import stats
 from choice_law import cuts_chance, law
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise.choice import _scaled_kernels as _scaled
-from discreet.noise.choice import joint_kernels
+from discreet.noise.choice import joint as joint_kernels
 from discreet.noise.choice.exponential import ETA, rate
 from discreet.noise.choice.joint import JointLaw, eta, shares, subset
 from discreet.noise.choice.quantiles import cells_of, choose_cuts, cut_law, quantiles, quantiles_from_counts

@@ -17,9 +17,8 @@ from discreet.noise.integer import exceedances
 from discreet.noise.reports.bases import independent_vectors
 from discreet.noise.reports.coin_bytes import coin_bytes
 from discreet.noise.reports.coins import Chance, toss
-from discreet.noise.reports.means import HALF, DuchiLaw, HybridLaw, PiecewiseLaw
+from discreet.noise.reports.means import HALF, DuchiLaw, HybridLaw, PiecewiseLaw, SquareWaveLaw, square_wave
 from discreet.noise.reports.projective import projective_response
-from discreet.noise.reports.square_wave import SquareWaveLaw, square_wave
 from discreet.noise.reports.subsets import subsets
 
 N = 64

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from discreet.noise.stream.row_words import settle
-from discreet.noise.vector._isotropic_kernels import add_rows, words_of
-from discreet.noise.vector._spherical_kernels import move_rows
-from discreet.noise.vector.isotropic import IsotropicNoise, rounded
+from discreet.noise.vector.isotropic import IsotropicNoise, add_rows, rounded, words_of
+from discreet.noise.vector.spherical import move_rows
 
 LARGEST = (1 << 64) - 1
 

@@ -16,7 +16,7 @@ from discreet_studies.harness.runner import COMMITTED, read_results, results_fil
 HELD = json.loads(results_file(STUDY, COMMITTED, quick=False).read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("method", ["EUGkM as published", "DPLloyd"])
+@pytest.mark.parametrize("method", [pytest.param("EUGkM as published", marks=pytest.mark.slow), "DPLloyd"])
 def test_a_stored_figure_is_repeated_to_the_last_digits(method: str) -> None:
     setting = {"data": "mixture-2d", "epsilon": 0.1, "method": method}
     (row,) = [r for r in HELD["results"] if setting.items() <= r.items()]

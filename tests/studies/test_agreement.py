@@ -84,7 +84,7 @@ def test_agreement_of_one_run_is_bootstrapped_over_records():
     truth = rng.integers(3, size=100)
     labels = np.where(rng.random(100) < 0.2, rng.integers(3, size=100), truth)
     points = truth[:, None] + 0.1 * rng.standard_normal((100, 2))
-    found = clustering_agreement(truth, labels, points, resamples=50)
+    found = clustering_agreement(truth, labels, points, resamples=20)
     for figure in (found.ari, found.ami, found.silhouette, found.calinski_harabasz):
         assert figure.low < figure.mean < figure.high
     wider = clustering_agreement(truth, labels, confidence=0.99, resamples=60).ari

@@ -66,6 +66,7 @@ def test_releases_count_about_what_is_in_the_table(table: People, method: str, v
     assert error < 0.02 * len(table)
 
 
+@pytest.mark.slow
 def test_more_noise_costs_more(here: World, table: People) -> None:
     low, high = boxes(1)
     truth = Raw(table).counts(low, high)
@@ -117,6 +118,7 @@ def test_the_attack_on_grid_counts_reaches_what_laplace_noise_allows(here: World
     assert expected < advantage_bound(epsilon)
 
 
+@pytest.mark.slow
 def test_noisy_rows_with_hardly_any_noise_give_themselves_away(here: World) -> None:
     loud, still = attacked(here, "metric", 1, 3), attacked(here, "metric", 64, 3)
     assert still["advantage_others_isolated"] > 0.8 > 0.4 > loud["advantage_others_isolated"]

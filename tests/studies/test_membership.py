@@ -42,6 +42,7 @@ def test_label_only_distance_to_a_known_boundary() -> None:
     assert (never(rows) == 2.0).all()
 
 
+@pytest.mark.slow
 def test_labels_alone_give_away_what_a_model_remembers() -> None:
     people, others = np.random.default_rng(1).random((2, 300, 2))
     memory = KNeighborsClassifier(1).fit(people, lottery(people))
@@ -98,6 +99,7 @@ def grid(epsilon: float, parts: int) -> Any:
     return release
 
 
+@pytest.mark.slow
 def test_shadows_find_members_in_fine_cells_without_noise_only() -> None:
     people, others, public = np.random.default_rng(1).random((3, 300, 2))
 

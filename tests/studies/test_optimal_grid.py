@@ -130,6 +130,7 @@ def test_one_cell_leaves_one_centre_in_the_middle() -> None:
     assert released.points.tolist() == [[0.0, 0.0]]
 
 
+@pytest.mark.slow
 def test_a_run_measures_every_method_and_can_be_repeated() -> None:
     setting = {"part": "grids", "d": 2, "k": 2, "n": 100, "epsilon": 1.0, "seed": 0}
     found = study.measure(setting)

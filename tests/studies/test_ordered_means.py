@@ -17,7 +17,7 @@ import pytest
 
 import discreet as dc
 from discreet.engines.passes.cells import GridMap
-from discreet.engines.passes.counts import CellCounts
+from discreet.engines.passes.tally import CellCounts
 from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType
 from discreet_studies.as_published.ordered import (
     OrderedMicroaggregation,

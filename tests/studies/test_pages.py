@@ -91,6 +91,15 @@ def test_pictures_are_what_the_results_say(shown: Shown) -> None:
         assert "prefers-color-scheme: dark" in text
 
 
+#: Their pages have few pictures and are written in no time; those of the others are written by `make test-all`.
+SMALL = ("accuracy", "persons", "synthetic-tables")
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [pytest.param(n, marks=[pytest.mark.slow] * (n not in SMALL)) for n in sorted(discreet_studies.names())],
+    indirect=True,
+)
 def test_the_page_of_a_study_is_light_and_asks_for_nothing(shown: Shown) -> None:
     study, results, figures = shown
     text = html(study, results)

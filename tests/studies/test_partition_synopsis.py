@@ -94,6 +94,7 @@ def test_the_values_of_epsilon_are_thirds_of_a_decade() -> None:
 # Figures without noise
 
 
+@pytest.mark.slow
 @S1
 def test_figures_without_noise_on_s1() -> None:
     found = runs.without_noise("s1")
@@ -207,6 +208,7 @@ def test_laplace_noise_of_the_published_runs() -> None:
     assert abs(np.median(drawn)) < 0.06
 
 
+@pytest.mark.slow
 # Runs
 
 
@@ -224,7 +226,7 @@ def test_rounding_of_eugkm_is_a_choice_of_the_experiment() -> None:
         eugkm_rounded(100, 1.0, 2, "sideways")
 
 
-@pytest.mark.parametrize("method", ["mended", "eugkm", "dpkfm", "ours"])
+@pytest.mark.parametrize("method", [pytest.param("mended", marks=pytest.mark.slow), "eugkm", "dpkfm", "ours"])
 def test_every_method_is_above_the_best_clustering(method: str) -> None:
     own: dict[str, Any] = {"partitioner": "uniform", "shape": "G4", "threshold": 10} if method == "mended" else {}
     found = study.measure({"set": "s2-like", "method": method, **own, "grid": "two", "seed": 0})

@@ -46,6 +46,7 @@ def test_columns_become_cells_and_what_lies_outside_is_clamped() -> None:
     assert codes.tolist() == [[1, 0], [3, 0], [63, 1]]
 
 
+@pytest.mark.slow
 def test_pairs_cannot_see_a_parity_and_triples_can() -> None:
     found = measure(setting("one-way", "parity"))
     assert found["pairs"] < 0.02

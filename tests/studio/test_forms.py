@@ -16,12 +16,12 @@ EN, DE = words.speaker("en"), words.speaker("de")
 
 def test_every_option_has_a_label_and_a_help_in_every_language_and_the_english_one_is_its_own() -> None:
     for kind, option in OPTIONS:
-        assert forms.help_of(kind, option, EN).lower().rstrip(".") == option.help.lower().rstrip("."), (
+        assert forms.texts(kind.name, option, EN)[1].lower().rstrip(".") == option.help.lower().rstrip("."), (
             kind.name,
             option.name,
         )
-        assert forms.help_of(kind, option, DE) != forms.help_of(kind, option, EN), (kind.name, option.name)
-        assert forms.label(kind, option, DE)
+        assert forms.texts(kind.name, option, DE)[1] != forms.texts(kind.name, option, EN)[1], (kind.name, option.name)
+        assert forms.texts(kind.name, option, DE)[0]
 
 
 def test_an_example_that_is_written_into_a_field_is_read_back() -> None:

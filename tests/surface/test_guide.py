@@ -10,6 +10,7 @@ import shlex
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,8 +34,16 @@ def _told(text: str) -> str:
     return " ".join(re.sub(r"-?\d+(?:[.,]\d+)*", "#", text).split())
 
 
+#: Pages of seconds each, run by `make test-all`; evaluation/test_audit.py runs the blocks of audit.md always.
+LONG = ("audit.md", "compare.md", "heavy-hitters.md", "tutorials/auditor.md", "tutorials/scientist.md")
+
+
+def _page(name: str) -> Any:
+    return pytest.param(name, id=name, marks=[pytest.mark.slow] * (name in LONG))
+
+
 @pytest.mark.usefixtures("eighty_columns")
-@pytest.mark.parametrize("page", TUTORIALS)
+@pytest.mark.parametrize("page", [_page(p) for p in TUTORIALS])
 def test_a_journey_goes_as_its_page_says(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command and every block of a tutorial runs, in order, in an empty folder; what it shows is what is told."""
     monkeypatch.chdir(tmp_path)
@@ -60,7 +69,7 @@ def test_a_journey_goes_as_its_page_says(page: str, tmp_path: Path, monkeypatch:
                 told += done.output
 
 
-@pytest.mark.parametrize("page", OTHERS)
+@pytest.mark.parametrize("page", [_page(p) for p in OTHERS])
 def test_every_python_block_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page's blocks follow each other; what they say of files is about those below."""
     monkeypatch.chdir(tmp_path)
@@ -77,6 +86,7 @@ def test_every_python_block_of_a_page_runs(page: str, tmp_path: Path, monkeypatc
         exec(compile(text, page, "exec"), space)
 
 
+@pytest.mark.slow
 def test_a_method_is_added_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks with a title are parts of that file, the others run, all in the order of the page."""
     monkeypatch.chdir(tmp_path)

@@ -335,7 +335,11 @@ def test_a_printed_setting_is_held_to_the_digits_that_are_printed(text: str, val
     assert printed.says(text, value) is fits
 
 
-@pytest.mark.parametrize("lie", LIES)
+#: Few releases have what these lie about: many are made before one is found.
+RARE = ("sorted rows that are called shuffled",)
+
+
+@pytest.mark.parametrize("lie", [pytest.param(x, marks=[pytest.mark.slow] * (x in RARE)) for x in LIES])
 def test_a_planted_lie_is_found(lie: str, releases: list[Made], tmp_path: Path) -> None:
     fits, plant = LIES[lie]
     chosen = [made for made in releases if fits(made)][:3]

@@ -103,7 +103,7 @@ def test_intervals_of_counts_cover_the_truth_on_ten_tables(whole: bool) -> None:
     assert min(covered.values()) >= 0.88, covered  # 0.9 of 200 boxes, less a standard error of their share
 
 
-@pytest.mark.parametrize("low", [0.0, -300.0])
+@pytest.mark.parametrize("low", [pytest.param(0.0, marks=pytest.mark.slow), -300.0])
 def test_quantiles_are_covered_where_rows_begin_inside_a_leaf(low: float) -> None:
     """At the end of the axis, and next to empty leaves: the neighbour says little of where in the leaf rows begin."""
     rng = np.random.default_rng(3)

@@ -13,7 +13,7 @@ import pytest
 from discreet import Domain, engines, noise
 from discreet.core.budget.prices import Epsilon
 from discreet.engines import GridMap
-from discreet.engines.passes.nested import NestedMap
+from discreet.engines.passes.cells import NestedMap
 from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType
 from discreet.synopses.opening import open_release
 from discreet.synopses.publishing import publish

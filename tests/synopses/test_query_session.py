@@ -240,7 +240,9 @@ def test_intervals_cover_the_truth(name: str) -> None:
     assert np.mean(covered) > 0.78
 
 
-@pytest.mark.parametrize("value", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize(
+    "value", [pytest.param(0.0, marks=pytest.mark.slow), 0.3, pytest.param(1.0, marks=pytest.mark.slow)]
+)
 def test_rounding_is_nothing_next_to_the_noise_however_many_rows_round_alike(value: float) -> None:
     """300,000 equal rows, at 95 %: of 40 sums 30 at least hold the truth, and all means. False alarm: below 1e-5."""
     rows = np.full((300_000, 1), value)

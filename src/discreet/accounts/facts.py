@@ -33,10 +33,9 @@ def unit_of(promise: Guarantee) -> Any:
 
 
 def heads_of(parameters: Mapping[str, Any]) -> list[str]:
-    """Return the account heads in a release, and in the releases it was merged from."""
-    named, parts = parameters.get("account"), parameters.get("merged", ())
-    own = [str(named.get("head"))] if isinstance(named, Mapping) else []
-    return own + [head for part in parts if isinstance(part, Mapping) for head in heads_of(part)]
+    """Return the head of the account that a release names."""
+    named = parameters.get("account")
+    return [str(named.get("head"))] if isinstance(named, Mapping) else []
 
 
 def steps_of(promise: Guarantee) -> list[list[Any]]:

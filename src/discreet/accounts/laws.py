@@ -18,7 +18,7 @@ gaussian
     Counts with discrete Gaussian noise of σ² = 1/(2ρ), one of which a row moves by one: loss (1 - 2z)ρ with the
     probability of z.
 zcdp
-    Only ρ is known: the lower convex hull of points of the conversion of `discreet.core.budget.zcdp`. The ρ of several
+    Only ρ is known: the lower convex hull of points of the conversion of `discreet.core.budget`. The ρ of several
     such releases are added up before.
 
 A loss between two grid points is divided between them so that its weight under P *and* under Q is kept ("connecting

@@ -1,6 +1,7 @@
 """The verbs of `account`: privacy budgets that last longer than a program."""
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,8 @@ FILE = option("file", "file", "File of the account.", "patients.account", requir
     examples=('account create patients.account --dataset "patients 2026" --epsilon 3 --delta 1e-6',),
 )
 def create(
-    *, file: Path, dataset: str, epsilon: Any, delta: Any, rho: Any, person: str, yes_really: bool, as_json: bool
-) -> None:
+    *, file: Path, dataset: str, epsilon: Any, delta: Any, rho: Any, person: str, yes_really: bool
+) -> Iterator[Any]:
     """Create an account: the total privacy budget of a data set."""
     if (epsilon is None) == (rho is None):
         raise InvalidArgument("--epsilon", epsilon, "given, or --rho with --delta, but not both", "--epsilon 3")
@@ -44,9 +45,7 @@ def create(
     unit: Any = {"person": person} if person else "row"
     more: dict[str, Any] = {"epsilon": epsilon, "delta": delta or 0.0, "rho": rho, "yes_really": bool(yes_really)}
     made = Account.create(file, dataset=dataset, unit=unit, **more)
-    if as_json:
-        echo(made.to_dict())
-        return
+    yield made.to_dict()
     console.print(
         f"[bold]Account[/] [cyan]{escape(str(file))}[/]: all releases of {escape(dataset)} together may spend "
         f"{made.currency} {made.total:g}{f', delta {made.delta:g}' if made.delta else ''}, for {escape(made.unit)}."
@@ -123,7 +122,7 @@ def _show_sums(found: Any, together: str = "") -> None:
     option("artifact", "file", "A release, or its guarantee as JSON.", "s.parquet", required=True, positional=True),
     examples=("account add patients.account old-synopsis.parquet",),
 )
-def add(*, file: Path, artifact: Path, as_json: bool) -> None:
+def add(*, file: Path, artifact: Path) -> Iterator[Any]:
     """Book a release that was made before the account existed."""
     from discreet.accounts import Account
     from discreet.core import Guarantee
@@ -138,9 +137,7 @@ def add(*, file: Path, artifact: Path, as_json: bool) -> None:
     found = Account(file)
     promise = Synopsis.load(artifact) if kind == "synopsis" else Guarantee.from_json(artifact.read_bytes())
     entry = found.add(promise)
-    if as_json:
-        echo(entry.to_dict())
-        return
+    yield entry.to_dict()
     console.print(
         f"[bold]Added[/] as entry {entry.number}: {found.currency} {float(entry.price):.6g}, digest {entry.digest}",
         soft_wrap=True,
@@ -187,27 +184,23 @@ def verify(*, file: Path, head: str | None, as_json: bool) -> None:
     option("text", "text", "The note.", "machine was switched off", required=True, positional=True),
     examples=('account annotate patients.account 3 "the machine was switched off"',),
 )
-def annotate(*, file: Path, entry: int, text: str, as_json: bool) -> None:
+def annotate(*, file: Path, entry: int, text: str) -> Iterator[Any]:
     """Add a note to an entry, such as why it was never booked. Its price stays."""
     from discreet.accounts import Account
 
     found = Account(file)
     found.annotate(entry, text)
     noted = found.entries[entry - 1]
-    if as_json:
-        echo(noted.to_dict())
-    else:
-        console.print(f"[bold]Entry {entry}:[/] {escape(noted.notes[-1])}")
+    yield noted.to_dict()
+    console.print(f"[bold]Entry {entry}:[/] {escape(noted.notes[-1])}")
 
 
 @verb(account, FILE, examples=("account close patients.account",))
-def close(*, file: Path, as_json: bool) -> None:
+def close(*, file: Path) -> Iterator[Any]:
     """Close an account. Reserved budget can still be booked, but nothing more can be spent."""
     from discreet.accounts import Account
 
     found = Account(file)
     found.close()
-    if as_json:
-        echo(found.to_dict())
-    else:
-        _show_sums(found)
+    yield found.to_dict()
+    _show_sums(found)

@@ -185,7 +185,7 @@ _SKETCH = {name: KINDS["sketch"].option(name) for name in ("mechanism", "domain"
         'collect task create --name "words" --epsilon 4 -m hadamard-sketch --candidates words.txt --wanted 1000000',
     ),
 )  # fmt: skip
-def create(*, file: Path | None, data: Path, store: str | None, as_json: bool, **given: Any) -> None:
+def create(*, file: Path | None, data: Path, store: str | None, **given: Any) -> Iterator[Any]:
     """Create a task. It cannot be changed: another question, budget or time needs another task."""
     from discreet.collector import open_store
     from discreet.local import Task
@@ -201,9 +201,7 @@ def create(*, file: Path | None, data: Path, store: str | None, as_json: bool, *
     others = [held for digest, held in kept.tasks().items() if digest != made.digest and held.task.name == made.name]
     new = kept.create(made)
     kept.shut()
-    if as_json:
-        echo({"task": made.digest, "new": new, "description": made.to_dict()})
-        return
+    yield {"task": made.digest, "new": new, "description": made.to_dict()}
     console.print(f"[bold]Task[/] {escape(made.name)}{'' if new else ' (already there)'}", soft_wrap=True)
     console.print(f"[cyan]{made.digest}[/]", soft_wrap=True)
     console.print(
@@ -269,15 +267,13 @@ def _task(*, name: str | None, epsilon: Any, **given: Any) -> Any:
 
 
 @verb(task, DATA, STORE, name="list", examples=("collect task list", "collect task list --json"))
-def listed(*, data: Path, store: str | None, as_json: bool) -> None:
+def listed(*, data: Path, store: str | None) -> Iterator[Any]:
     """List the tasks with their numbers of reports."""
     from discreet.collector import standing
 
     with _store(data, store) as kept:
         found = [standing(kept, digest) for digest in kept.tasks()]
-    if as_json:
-        echo(found)
-        return
+    yield found
     heads = ("task", "name", "mechanism", "epsilon", "reports", "closes")
     rows = [
         [t["task"][:12], t["name"], t["mechanism"], f"{t['epsilon_per_report']:g}", f"{t['reports']:,}",
@@ -305,14 +301,12 @@ def show(*, task: str, data: Path, store: str | None, as_json: bool) -> None:
 
 
 @verb(task, TASK, DATA, STORE, examples=("collect task close 3f2a91c0",))
-def close(*, task: str, data: Path, store: str | None, as_json: bool) -> None:
+def close(*, task: str, data: Path, store: str | None) -> Iterator[Any]:
     """Take no more reports for a task. Its reports can still be read. It cannot be opened again."""
     with _store(data, store) as kept:
         found = _found(kept, task, data, store)
         kept.close_task(found.task.digest)
-    if as_json:
-        echo({"task": found.task.digest, "closed": True})
-        return
+    yield {"task": found.task.digest, "closed": True}
     console.print(f"[bold]Closed:[/] {escape(found.task.name)}. A running collector notices within a second.")
 
 
@@ -381,7 +375,7 @@ def estimate(
     STORE,
     examples=("collect client 3f2a91c0", "collect client 3f2a91c0 -o page --url https://collector.example"),
 )  # fmt: skip
-def client(*, task: str, output: Path, url: str, data: Path, store: str | None, as_json: bool) -> None:
+def client(*, task: str, output: Path, url: str, data: Path, store: str | None) -> Iterator[Any]:
     """Write a small web page that answers a task: the JavaScript client, with the digest of the task inside.
 
     The collector does not serve the page. Devices must not trust the collector, so the application brings the client.
@@ -403,9 +397,7 @@ def client(*, task: str, output: Path, url: str, data: Path, store: str | None, 
         raise DataSourceError(f"output: cannot make {str(output)!r} ({error.strerror}); name another folder") from None
     for name, content in made.items():
         write_whole(output / name, content)
-    if as_json:
-        echo({"folder": str(output), "files": sorted(made), "task": asked.digest})
-        return
+    yield {"folder": str(output), "files": sorted(made), "task": asked.digest}
     show_files(*(output / name for name in made))
     line = f"python -m http.server -b 127.0.0.1 -d {shlex.quote(str(output))} 8000"
     console.print(f"To try it while the collector runs: [cyan]{escape(line)}[/]", soft_wrap=True, highlight=False)
@@ -418,7 +410,7 @@ def client(*, task: str, output: Path, url: str, data: Path, store: str | None, 
     DATA,
     examples=("collect backup saturday.sqlite", "collect backup saturday.sqlite --data ./collected"),
 )
-def backup(*, target: Path, data: Path, as_json: bool) -> None:
+def backup(*, target: Path, data: Path) -> Iterator[Any]:
     """Copy the store of a running collector, with every report that was acknowledged before.
 
     To restore it, stop the collector, replace collected.sqlite by the copy, and remove collected.sqlite-wal and
@@ -429,7 +421,5 @@ def backup(*, target: Path, data: Path, as_json: bool) -> None:
     check_place(target)
     with _store(data, None) as kept:
         kept.backup(target)
-    if as_json:
-        echo({"file": str(target), "bytes": target.stat().st_size})
-        return
+    yield {"file": str(target), "bytes": target.stat().st_size}
     show_files(target)

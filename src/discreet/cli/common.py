@@ -68,14 +68,21 @@ def _broken(command: str, width: int = 74) -> str:
 
 
 class _Line(logging.Handler):
-    """Prints log messages as lines."""
+    """Prints log messages as lines; from then on the status has the seconds of compiling."""
 
-    def __init__(self, shown: Console) -> None:
+    def __init__(self, shown: Console, status: Any, what: str) -> None:
         super().__init__()
-        self._shown = shown
+        self._shown, self._status, self._what = shown, status, what
+        self._seconds: Callable[[], float] = float
 
     def emit(self, record: logging.LogRecord) -> None:
         self._shown.print(f"[dim]{escape(record.getMessage())}[/]", highlight=False)
+        self._seconds = vars(record)["seconds"]
+        self._status.update(self)  # drawn several times per second
+
+    def __rich__(self) -> str:
+        seconds = self._seconds()
+        return f"Compiling: {seconds:.0f} seconds" if seconds else self._what
 
 
 @contextmanager
@@ -85,12 +92,13 @@ def working(what: str, *, as_json: bool = False) -> Iterator[None]:
     The first run on a machine compiles kernels. If that takes long, a line is printed, unless JSON or a pipe is used.
     """
     errors = Console(stderr=True)
+    status = errors.status(what)
     log = logging.getLogger("discreet.kernels")
     told = errors.is_terminal and console.is_terminal and not as_json
-    line: logging.Handler = _Line(errors) if told else logging.NullHandler()
+    line: logging.Handler = _Line(errors, status, what) if told else logging.NullHandler()
     log.addHandler(line)
     try:
-        with errors.status(what):
+        with status:
             yield
     finally:
         log.removeHandler(line)

@@ -1,5 +1,6 @@
 """The verbs of `data`: synthetic tables for practice, and public tables, which the studies need."""
 
+from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ NAME = option("name", "text", "Name of a public table; see 'discreet data list'.
     option("output", "folder", "Folder for the files.", "practice", default=".", short="-o"),
     examples=("data invent hospital", "data hospital"),
 )  # fmt: skip
-def invent(*, name: str, output: Path, as_json: bool) -> None:
+def invent(*, name: str, output: Path) -> Iterator[Any]:
     """Write a synthetic table to practise on, as untidy as real ones. The tutorials start from it.
 
     The word "invent" may be left out.
@@ -55,21 +56,17 @@ def invent(*, name: str, output: Path, as_json: bool) -> None:
             raise DataSourceError(f"output: {str(place)!r} already exists; name another folder, or remove it")
     for place, content in files.items():
         write_whole(place, content)
-    if as_json:
-        echo({"files": [str(place) for place in files]})
-    else:
-        show_files(*files)
+    yield {"files": [str(place) for place in files]}
+    show_files(*files)
 
 
 @verb(data, name="list", examples=("data list", "data list --json"))
-def listed(*, as_json: bool) -> None:
+def listed() -> Iterator[Any]:
     """List the public tables with their licences and sources, and which are already downloaded."""
     from discreet.datasets import public_tables
 
     found = public_tables()
-    if as_json:
-        echo([table.to_dict() for table in found])
-        return
+    yield [table.to_dict() for table in found]
     rows = [[table.name, "yes" if table.here else "no", table.licence, table.source] for table in found]
     names = ("name", "downloaded", "licence", "source")
     show_table("Public tables", names, rows, prose=names[2:])
@@ -120,14 +117,13 @@ def fetch(*, names: list[str] | None, all: bool, as_json: bool) -> None:
 
 
 @verb(data, NAME, examples=("data path adult",))
-def path(*, name: str, as_json: bool) -> None:
+def path(*, name: str) -> Iterator[Any]:
     """Print the paths of a downloaded public table, one per line."""
     from discreet.datasets import public_table
 
     table = public_table(name)
-    if as_json:
-        echo(table.to_dict())
-    elif not table.here:
+    yield table.to_dict()
+    if not table.here:
         raise DataSourceError(f"{name}: not downloaded; run  discreet data fetch {name}")
     else:
         for place in table.places:

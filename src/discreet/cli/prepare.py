@@ -66,7 +66,7 @@ def prepare(*, verbs: list[str] | None, as_json: bool) -> None:
     with working("Compiling ...", as_json=as_json):
         for name, took in _times(wanted):
             seconds[name] = round(took, 1)
-    if not any(folder.glob("kernels-*")):
+    if not any(folder.glob("kernels-*/*/*.nbc")):
         raise DataSourceError(f"cache: nothing can be kept in {str(folder)!r}; set XDG_CACHE_HOME to another folder")
     if as_json:
         echo({"seconds": seconds, "folder": str(folder)})

@@ -3,7 +3,6 @@
 That package announces its verbs as an entry point (group `GROUP`, name ``study``). They are loaded when used.
 """
 
-from importlib.metadata import entry_points
 from typing import Any
 
 import typer
@@ -24,6 +23,8 @@ class StudyVerbs(Group):
     def commands(self) -> dict[str, Any]:
         """Return the verbs by name; loaded on first use."""
         if self._found is None:
+            from importlib.metadata import entry_points
+
             announced = list(entry_points(group=GROUP, name="study"))
             if not announced:
                 raise MissingStudies

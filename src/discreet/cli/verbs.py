@@ -16,7 +16,7 @@ from rich.markup import escape
 from typer.core import TyperCommand
 
 from discreet.cli import look
-from discreet.cli.common import Untyped, epilog, show_result, working
+from discreet.cli.common import Untyped, echo, epilog, show_result, working
 from discreet.core import Option
 from discreet.errors import DiscreetError
 from discreet.jobs import REPEATED, SHELL, Kind, check, must_give, read, spoken
@@ -97,8 +97,6 @@ def _register(app: typer.Typer, kind: Kind, act: Act, extra: Any = None, *, door
         raise AssertionError  # replaced when the parameters are made
 
     def made() -> Callable[..., None]:
-        if alone:
-            _spare_pandas()
         by_name = {_variable(o): o for o in kind.options()}
 
         def typed_verb(**typed: Any) -> None:
@@ -170,7 +168,10 @@ def add(app: typer.Typer, kind: Kind, show: Show, extra: Mapping[str, Callable[[
     def act(given: dict[Option, Any], as_json: bool) -> None:
         look.look(list(given.items()))
         with working(f"{kind.summary[0].upper()}{kind.summary[1:]} ...", as_json=as_json):
-            result = build(kind, given).run()
+            job = build(kind, given)
+            if alone:
+                _spare_pandas()
+            result = job.run()
         show_result(show, result, as_json)
         if result.failed:
             raise typer.Exit(1)
@@ -185,13 +186,14 @@ def verb(
     examples: Sequence[str] = (),
     failed: str = "",
     door: Any = SHELL,
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a function a verb: its options come by name, checked, with their defaults; paths as `Path`.
 
-    Errors about options of jobs are spelled for ``door``.
+    A function that yields its result prints it afterwards, unless JSON is asked for. Others take ``as_json``. Errors
+    about options of jobs are spelled for ``door``.
     """
 
-    def made(function: Callable[..., None]) -> Callable[..., None]:
+    def made(function: Callable[..., Any]) -> Callable[..., Any]:
         named = name or function.__name__.rstrip("_")
         kind = Kind(named, named, str(inspect.getdoc(function)), options, examples=tuple(examples), failed=failed)
 
@@ -205,7 +207,13 @@ def verb(
                 simple = each.takes == ("flag",) and not each.off
                 values[each.name] = Path(value) if path else bool(value) if simple else value
             try:
-                function(**values, as_json=as_json)
+                if not inspect.isgeneratorfunction(function):
+                    function(**values, as_json=as_json)
+                    return
+                for result in function(**values):
+                    if as_json:
+                        echo(result)
+                        break
             except DiscreetError as error:
                 raise (kind.translated(error) if door is SHELL else error) from None
 

@@ -6,7 +6,7 @@ from .service.serve import serve as serve
 from .service.settings import Settings as Settings
 from .stores.base import Store as Store
 from .stores.base import find_task as find_task
-from .stores.opening import open_store as open_store
+from .stores.base import open_store as open_store
 
 # What users see. The other names are for other rooms.
 __all__ = ["Settings", "Store", "find_task", "open_store", "read", "serve", "standing"]

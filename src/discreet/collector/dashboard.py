@@ -1,6 +1,8 @@
 """The operator's pages: all tasks and the health of the service; one task with its estimates."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import PackageLoader
 from markupsafe import Markup
@@ -11,6 +13,9 @@ from discreet.core import counted
 from discreet.errors import DataSourceError, TooFewReports
 from discreet.reporting.pages import PROMISED, WORRYING, Answer, render, svg
 
+if TYPE_CHECKING:
+    from discreet.collector.service.committer import Committer
+
 #: Heading, notes, column heads, rows, and the columns with figures.
 _Table = tuple[str, list[str], list[str], list[list[str]], tuple[int, ...]]
 PAGES = PackageLoader("discreet.collector")
@@ -20,26 +25,15 @@ _PROMISE = "No report is more than e^ε times as likely under one value of a dev
 _DAYS, _VALUES, _LISTED = 7, 10, 50
 
 
-class Health(NamedTuple):
-    """Figures of the process that writes."""
-
-    ready: bool
-    full: bool
-    committed: int
-    commits: int
-    commit_seconds: float
-    waiting_bytes: int
-
-
-def front(store: Store, health: Health) -> str:
-    """Return the page of all tasks and of the health of this process."""
+def front(store: Store, writer: Committer) -> str:
+    """Return the page of all tasks and of the health of the process that writes."""
     facts = [standing(store, digest) for digest in store.tasks()]
     total, live = sum(one["reports"] for one in facts), [one for one in facts if not one["closed"]]
     most = max((one["epsilon_per_day"] for one in live), default=0.0)
     worries = []
-    if not health.ready:
+    if not writer.ready:
         worries.append(("bad", "The store takes no reports at the moment: check the disk and the log."))
-    if health.full:
+    if writer.full:
         worries.append(("warn", "More reports wait than can be written; devices are asked to send again later."))
     if len(live) > 1:
         spent = sum(one["epsilon_per_day"] for one in live)
@@ -56,12 +50,12 @@ def front(store: Store, health: Health) -> str:
         costs = [f"{one[key]:g}" for key in ("epsilon_per_report", "epsilon_per_day")]
         until = "closed" if one["closed"] else f"until {one['closes'][:10]}"
         rows.append([name, one["mechanism"], *costs, f"{one['reports']:,}", f"{one['wanted']:,}", until])
-    speed = 1000 * health.commit_seconds / max(health.commits, 1)
+    speed = 1000 * writer.commit_seconds / max(writer.commits, 1)
     now = [
-        ["store", "takes reports" if health.ready else "takes no reports"],
-        ["frames written since start", f"{health.committed:,}"],
-        ["transactions", f"{health.commits:,}, {speed:.1f} ms each"],
-        ["waiting", f"{health.waiting_bytes:,} bytes"],
+        ["store", "takes reports" if writer.ready else "takes no reports"],
+        ["frames written since start", f"{writer.committed:,}"],
+        ["transactions", f"{writer.commits:,}, {speed:.1f} ms each"],
+        ["waiting", f"{writer.waiting_bytes:,} bytes"],
     ]
     heads = ["task", "mechanism", "ε per report", "ε per day", "reports", "wanted", "open"]
     tables: list[_Table] = [("Tasks", [], heads, rows, (2, 3, 4, 5)), ("Health", [], ["", "now"], now, ())]

@@ -73,10 +73,12 @@ from .estimator import check_fitted as check_fitted
 from .intervals import clopper_pearson as clopper_pearson
 from .intervals import normal_width as normal_width
 from .intervals import wilson as wilson
-from .jit import inlined as inlined
-from .jit import jit as jit
 from .jit import kernel_folder as kernel_folder
-from .jit import quickly as quickly
+from .kernels import FEW_STEPS as FEW_STEPS
+from .kernels import few as few
+from .kernels import inlined as inlined
+from .kernels import jit as jit
+from .kernels import quickly as quickly
 from .options import DELTA as DELTA
 from .options import DOMAIN as DOMAIN
 from .options import EPSILON as EPSILON
@@ -118,8 +120,8 @@ from .output.files import write_sealed as write_sealed
 from .output.files import write_whole as write_whole
 from .output.files import write_with_promise as write_with_promise
 from .output.files import writing as writing
-from .output.frames import Frames as Frames
 from .output.html import EstimatorHtml as EstimatorHtml
+from .output.html import Frames as Frames
 from .output.html import facts as facts
 from .output.progress import Meter as Meter
 from .output.progress import followed as followed

@@ -106,6 +106,8 @@ def budget(name: str, value: object) -> Exact:
     expected = "a positive finite number (or math.inf for a run without privacy)"
     fix = meant(name, value, "1.0", lambda x: 0 < x <= LARGEST_BUDGET)
     number = exact(name, value, expected, fix)
+    if number > LARGEST_BUDGET:
+        expected = f"at most {LARGEST_BUDGET:.0e} (or math.inf for a run without privacy)"
     if not 0 < number <= LARGEST_BUDGET:
         raise InvalidArgument(name, value, expected, fix)
     return number

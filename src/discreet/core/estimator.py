@@ -1,9 +1,9 @@
 """Estimators of scikit-learn that do not load scikit-learn.
 
 Importing scikit-learn takes longer than most jobs on a small table, because it loads pandas and SciPy's statistics. A
-job needs none of it. So an estimator gets its base classes of scikit-learn later: when the program has imported
-scikit-learn, or when something of it is used (`clone`, a pipeline, ``repr``). From then on, it is an estimator like any
-other.
+job needs none of it. So estimators get their base classes of scikit-learn later: when one is made after the program
+has imported scikit-learn, or when something of it is used (`clone`, a pipeline, ``repr``). From then on, they are
+estimators like any other, for ``isinstance`` too.
 
 >>> class Middle(Estimator, mixins=("ClusterMixin",)):
 ...     def __init__(self, k=3):

@@ -10,28 +10,28 @@ it on the error stream unless a program decides otherwise. DISCREET_QUIET=1 sile
 
 import gc
 import hashlib
+import io
 import logging
 import os
 import pickle
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from types import ModuleType
+from typing import Any
 
 import numba
+import numpy as np
 from numba import njit
-from numba.core import caching, environment, event
-from numba.core.registry import CPUDispatcher
-from numba.core.runtime import rtsys
+from numba.core import event
 
 from discreet._version import __version__
-from discreet.core.output.files import cache_folder
+from discreet.core.kernels import Kernel
+from discreet.core.output.files import NewFile, cache_folder
 from discreet.errors import DataSourceError
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 #: The name of a module with kernels, and what its machine code depends on.
 _TEXTS: dict[str, str] = {}
@@ -39,9 +39,8 @@ _TEXTS: dict[str, str] = {}
 
 #: Seconds of compiling before anything is said.
 PATIENCE = 1.0
-#: Seconds that compiling takes on a usual machine, by room of the kernel; `benchmarks/speed/start.py` measures them.
-_EXPECTED = {"anonymity": 10}
-_EXPECTED_ELSEWHERE = 5
+#: Seconds that a first job compiles if it takes that long at all: least and most in `benchmarks/results/start.json`.
+EXPECTED = (2, 8)
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]
@@ -55,52 +54,86 @@ class _Compiling(event.Listener):  # type: ignore[misc]
 
     def on_start(self, event: Any) -> None:
         self._inside += 1
-        if self._inside == 1:  # the compiler makes millions of objects that live on; looking at them again takes long
-            self._collected = gc.isenabled()
-            gc.disable()
-        package, room = (*event.data["dispatcher"].py_func.__module__.split("."), "")[:2]
-        if self._inside == 1 and not self._said and package == "discreet":  # not the kernels of others
-            self._since = time.monotonic()
-            expected = _EXPECTED.get(room, _EXPECTED_ELSEWHERE)
-            self._alarm = threading.Timer(max(0.0, PATIENCE - self._taken), self._say, [expected])
+        if self._inside > 1:
+            return
+        self._collected = gc.isenabled()
+        gc.disable()  # the compiler makes millions of objects that live on; looking at them again takes long
+        self._since = time.monotonic()
+        # Only our own kernels are mentioned.
+        if not self._said and event.data["dispatcher"].py_func.__module__.partition(".")[0] == "discreet":
+            self._alarm = threading.Timer(max(0.0, PATIENCE - self._taken), self._say)
             self._alarm.daemon = True
             self._alarm.start()
 
     def on_end(self, event: Any) -> None:
         self._inside -= 1
-        if self._inside == 0 and self._collected:
-            gc.enable()
-        if self._inside == 0 and self._alarm is not None:
-            self._alarm.cancel()
+        if self._inside == 0:
             self._taken += time.monotonic() - self._since
-            self._alarm = None
+            if self._collected:
+                gc.enable()
+            if self._alarm is not None:
+                self._alarm.cancel()
+                self._alarm = None
 
-    def _say(self, expected: int) -> None:
+    def seconds(self) -> float:
+        """Return how long kernels have been compiled; 0 if none is being compiled now."""
+        return self._taken + time.monotonic() - self._since if self._inside else 0.0
+
+    def _say(self) -> None:
         if not self._said:
             self._said = True
             if os.environ.get("DISCREET_QUIET", "0") in ("", "0"):
-                told = "discreet: compiling for this machine, once; about %d seconds"
-                logging.getLogger("discreet.kernels").warning(told, expected)
+                told = "discreet: compiling for this machine, once; about %d to %d seconds"
+                logging.getLogger("discreet.kernels").warning(told, *EXPECTED, extra={"seconds": self.seconds})
 
 
 event.register("numba:compile", _Compiling())
 
 
 def _kernel_text(module: str, names: dict[str, Any]) -> str:
-    """Return a digest of a module's text and of the kernels and constants it has imported so far."""
+    """Return a digest of a module's text and of all kernels and constants that its kernels can reach.
+
+    Threads may ask at once: each computes the same.
+    """
     if module not in _TEXTS:
-        texts = [__version__, module]
-        file = names.get("__file__")
-        if file is not None:
-            texts.append(hashlib.sha256(Path(file).read_bytes()).hexdigest())
-        for name, value in sorted(names.items()):
-            if isinstance(value, CPUDispatcher):
-                home = value.py_func.__module__
-                texts += [_TEXTS.get(home, home)] * (home != module)
-            elif isinstance(value, (int, float, tuple)) and name.isupper():
-                texts.append(f"{name}={value!r}")
+        reached, new = {module: names}, [names]
+        while new:
+            for home, inner in _kernel_modules(new.pop()):
+                if home not in reached:
+                    reached[home] = inner
+                    new.append(inner)
+        texts = [__version__, *map(_text, sorted(reached.items()))]
         _TEXTS[module] = hashlib.sha256("\n".join(texts).encode()).hexdigest()
     return _TEXTS[module]
+
+
+def _kernel_modules(names: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Find the modules whose kernels a module imports, by themselves or through the module."""
+    for value in list(names.values()):
+        if isinstance(value, Kernel):
+            yield value.py_func.__module__, value.py_func.__globals__
+        elif isinstance(value, ModuleType) and _has_kernels(value):
+            yield value.__name__, vars(value)
+
+
+def _has_kernels(module: ModuleType) -> bool:
+    """Return whether a module has kernels; False for packages, of which processes load different parts."""
+    return not hasattr(module, "__path__") and any(isinstance(each, Kernel) for each in list(vars(module).values()))
+
+
+def _text(module: tuple[str, dict[str, Any]]) -> str:
+    """Return a module's name, a digest of its file, and its constants: some come from modules without kernels."""
+    name, names = module
+    file = names.get("__file__")
+    text = "" if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    constants = (f"{each}={value!r}" for each, value in sorted(names.items()) if each.isupper() and _is_plain(value))
+    return "\n".join([name, text, *constants])
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a constant reads the same in every process."""
+    plain = isinstance(value, (int, float, str, np.generic))
+    return plain or (isinstance(value, tuple) and all(map(_is_plain, value)))
 
 
 def kernel_folder() -> Path:
@@ -108,40 +141,57 @@ def kernel_folder() -> Path:
     return Path(numba.config.CACHE_DIR) if numba.config.CACHE_DIR else cache_folder()
 
 
-class _Folder:
-    """The folder of a kernel's machine code, in the words of Numba: a locator."""
+class _Kept:
+    """Machine code on disk, one file per signature and processor.
+
+    Numba's own cache numbers its files in an index. If two processes compile at once, two signatures can get the same
+    number, and then the code of one runs for the other. It also prepares the whole compiler before it looks for a file,
+    which takes longer than most commands on a small table; kept code needs only the runtime that counts references. A
+    file that is damaged, or of a Numba that works differently, costs time, never a result.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        text = _kernel_text(function.__module__, function.__globals__)
-        self._py_file = function.__code__.co_filename
-        self._line = function.__code__.co_firstlineno
-        self._path = str(kernel_folder() / f"kernels-{text[:24]}" / Path(self._py_file).parent.name)
+        text, code = _kernel_text(function.__module__, function.__globals__), function.__code__
+        file = Path(code.co_filename)
+        self.cache_path = str(kernel_folder() / f"kernels-{text[:24]}" / file.parent.name)
+        self._name = f"{file.stem}.{function.__qualname__}-{code.co_firstlineno}"
+        # Otherwise the text does not say what is computed.
+        self._known = function.__closure__ is None and "__file__" in function.__globals__
 
-    def get_cache_path(self) -> str:
-        """Return the folder, which depends on the texts of kernels, not on the path of their file."""
-        return self._path
+    def _file(self, sig: Any, codegen: Any) -> Path:
+        # The magic tuple names the processor and what it can do.
+        facts = repr((numba.__version__, sys.implementation.cache_tag, sig, codegen.magic_tuple()))
+        return Path(self.cache_path, f"{self._name}.{hashlib.sha256(facts.encode()).hexdigest()[:24]}.nbc")
 
-    def get_source_stamp(self) -> str:
-        """Return nothing new: the folder has the text in its name."""
-        return ""
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return kept code, or None."""
+        try:
+            from numba.core.compiler import CompileResult
+            from numba.core.runtime import rtsys
 
-    def get_disambiguator(self) -> str:
-        """Return the line, because functions in a file may share a name."""
-        return str(self._line)
+            rtsys.initialize(target_context)
+            held = self._file(sig, target_context.codegen()).read_bytes()
+            if hashlib.sha256(held[32:]).digest() == held[:32]:
+                of, data = _Reader(io.BytesIO(held[32:])).load()
+                return CompileResult._rebuild(target_context, *data) if of == sig else None
+        except _UNUSABLE:
+            pass
+        return None
 
-    def ensure_cache_path(self) -> None:
-        """Make the folder, when there is something to keep."""
-        os.makedirs(self._path, exist_ok=True)
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep code if there is room."""
+        with suppress(*_UNUSABLE):
+            from numba.core.serialize import dumps
 
+            if self._known and not data.library.has_dynamic_globals and not data.lifted:
+                path, held = self._file(sig, data.codegen), dumps((sig, data._reduce()))
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with NewFile(path) as out:
+                    out.file.write(hashlib.sha256(held).digest() + held)
+                    out.keep()
 
-class _Entry(caching.CompileResultCacheImpl):  # type: ignore[misc]
-    """The names of a kernel's files."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._lineno = function.__code__.co_firstlineno
-        self._locator = _Folder(function)
-        name = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}"
-        self._filename_base = self.get_filename_base(name, getattr(sys, "abiflags", ""))
+    def flush(self) -> None:
+        """Forget nothing: the text of a kernel is in the name of its folder."""
 
 
 class _Reader(pickle.Unpickler):
@@ -154,6 +204,8 @@ class _Reader(pickle.Unpickler):
 
 def _environment(module: str, constants: list[Any], name: str) -> Any:
     """Return the constants of compiled code. Only interpreted code, which kernels have none of, reads the globals."""
+    from numba.core import environment
+
     made = environment.lookup_environment(name)
     if made is None:
         made = environment.Environment(vars(sys.modules[module]) if module in sys.modules else {"__name__": module})
@@ -163,62 +215,15 @@ def _environment(module: str, constants: list[Any], name: str) -> Any:
     return made
 
 
-class _Files(caching.IndexDataCacheFile):  # type: ignore[misc]
-    """The files of a kernel."""
-
-    def _load_data(self, name: str) -> Any:
-        with open(self._data_path(name), "rb") as file:
-            return _Reader(file).load()
+#: Errors of a disk, of a file, and of a Numba whose inner parts have other names or arguments.
+_UNUSABLE = (OSError, pickle.PickleError, EOFError, ImportError, AttributeError, TypeError, ValueError, LookupError)
 
 
-class _Kept(caching.FunctionCache):  # type: ignore[misc]
-    """Machine code on disk.
-
-    Numba's own cache prepares the whole compiler before it looks for a file, which takes longer than most commands on a
-    small table. Kept code needs only the runtime that counts references. A disk that cannot be read or written costs
-    time, never a result.
-    """
-
-    _impl_class = _Entry
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return kept code, or None."""
-        try:
-            rtsys.initialize(target_context)
-            return self._load_overload(sig, target_context)
-        except (OSError, EOFError, pickle.UnpicklingError):
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep code if there is room."""
-        with suppress(OSError):
-            self._save_overload(sig, data)
-
-
-def jit(function: F) -> F:
-    """Compile a kernel on its first call, keep the machine code on disk, and run it without the interpreter's lock."""
-    kernel = njit(function, nogil=True, no_cfunc_wrapper=True)
+def dispatcher(function: Callable[..., Any], *, within: bool) -> Any:
+    """Return Numba's dispatcher of a kernel; of one that is compiled ``within`` others, without code for Python."""
+    if within:
+        return njit(function, nogil=True, forceinline=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)
+    made = njit(function, nogil=True, no_cfunc_wrapper=True)
     with suppress(DataSourceError):  # without a home, compiled anew in every process
-        kernel._cache = _Kept(function)
-    return cast(F, kernel)
-
-
-def inlined(function: F) -> F:
-    """Compile a helper into the kernels that call it."""
-    _kernel_text(function.__module__, function.__globals__)
-    return cast(F, njit(function, nogil=True, forceinline=True, no_cfunc_wrapper=True))
-
-
-#: Steps of a kernel that the interpreter takes in less time than compiling the kernel needs.
-FEW_STEPS = 1 << 14
-
-
-def quickly(kernel: F, steps: int) -> F:
-    """Return a kernel that calls no other, or its Python text if it is to take few steps and was not compiled yet."""
-    if steps > FEW_STEPS or getattr(kernel, "signatures", None):
-        return kernel
-    return cast(F, getattr(kernel, "py_func", kernel))
+        made._cache = _Kept(function)
+    return made

@@ -72,76 +72,35 @@ _OBJECTS = {"domain": "Domain", "ledger": "Ledger or Account", "random_state": "
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Option:
-    """One option of an estimator or a job.
+    """One option of an estimator or a job."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in Python; filled in from the class that declares it.
-    help : str
-        One line of plain English.
-    label : str
-        A short title in forms, if its name does not say it well.
-    details : str
-        More text for the docstring.
-    default : object
-        The value if none is given. With None, None is accepted; without a default, a value must be given.
-    takes : tuple of str
-        Accepted types: budget, number, whole, text, flag, names (list of texts), numbers (list of numbers), figures
-        (mapping to numbers); jobs add types of files. Derived from the annotation unless given. Empty: any object.
-    objects : bool
-        Accept other objects too, such as a rule of the user's own. Jobs do not offer them.
-    example : object
-        An accepted value, used in suggestions.
-    choices : tuple of str
-        Accepted texts.
-    low, high, above, below : float or None
-        Bounds of a number, or of each number in a list; ``above`` and ``below`` exclude the bound.
-    expected : str
-        A description of accepted values, where types and bounds do not say it well.
-    job : str
-        Its name in jobs and on the command line, if that differs; "" if it is the same, "-" if jobs do not have it.
-    required, shown : bool
-        It must be given; an example job file sets it although it need not.
-    methods : tuple of str
-        Values of the job option `method` to which it belongs; empty for all.
-    arguments : tuple of str
-        Python names in jobs: the first is passed on, all are recognised in errors.
-    shell, short, off : str
-        The long option, the short one and the flag for "no", where they differ from the rule.
-    section : str
-        Section of a job file.
-    positional : bool
-        It is given by position on a command line, after the data.
-    streams : bool
-        A file that is written may be a pipe.
-    """
-
-    help: str
-    name: str = ""
-    label: str = ""
-    details: str = ""
-    default: Any = None
+    help: str  # one line of plain English
+    name: str = ""  # in Python; filled in from the class that declares it
+    label: str = ""  # a short title in forms, if its name does not say it well
+    details: str = ""  # more text for the docstring
+    default: Any = None  # with None, None is accepted; without a default, a value must be given
+    #: Accepted types: budget, number, whole, text, flag, names (list of texts), numbers (list of numbers), figures
+    #: (mapping to numbers); jobs add types of files. Derived from the annotation unless given. Empty: any object.
     takes: tuple[str, ...] = ()
-    objects: bool = False
-    example: Any = None
-    choices: tuple[str, ...] = ()
-    low: float | None = None
+    objects: bool = False  # accepts other objects too, such as a rule of the user's own; jobs do not offer them
+    example: Any = None  # an accepted value, used in suggestions
+    choices: tuple[str, ...] = ()  # accepted texts
+    low: float | None = None  # bounds of a number, or of each number in a list
     high: float | None = None
-    above: float | None = None
+    above: float | None = None  # excludes the bound, as `below` does
     below: float | None = None
-    expected: str = ""
-    job: str = ""
+    expected: str = ""  # a description of accepted values, where types and bounds do not say it well
+    job: str = ""  # its name in jobs and on the command line, if that differs; "-" if jobs do not have it
     required: bool = False
-    shown: bool = False
-    methods: tuple[str, ...] = ()
-    arguments: tuple[str, ...] = ()
-    shell: str = ""
+    shown: bool = False  # an example job file sets it although it need not
+    methods: tuple[str, ...] = ()  # values of the job option `method` to which it belongs; empty for all
+    arguments: tuple[str, ...] = ()  # Python names in jobs: the first is passed on, all are recognised in errors
+    shell: str = ""  # the long option, the short one and the flag for "no", where they differ from the rule
     short: str = ""
     off: str = ""
-    section: str = "parameters"
-    positional: bool = False
-    streams: bool = False
+    section: str = "parameters"  # of a job file
+    positional: bool = False  # given by position on a command line, after the data
+    streams: bool = False  # a file that is written may be a pipe
 
     @property
     def key(self) -> str:
@@ -207,6 +166,8 @@ class Option:
 
     def accepted(self, *, python: bool = True, instead: object = None) -> str:
         """Describe the accepted values, in the words of Python or of job files, perhaps ``instead`` of a given one."""
+        if "budget" in self.takes and _too_large(instead, LARGEST_BUDGET):
+            return f"at most {LARGEST_BUDGET:.0e} (or {'math.inf' if python else 'inf'} for a run without privacy)"
         if _too_large(instead):
             return f"a {'whole ' if 'whole' in self.takes else ''}number of at most {LARGEST_NUMBER:g} in size"
         if self.expected:
@@ -415,10 +376,10 @@ def _number_in(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _too_large(value: object) -> bool:
-    """Return whether a value is a finite number that may not fit into a float."""
+def _too_large(value: object, most: float = LARGEST_NUMBER) -> bool:
+    """Return whether a value is a finite number beyond a limit: by default it may not fit into a float."""
     finite = isinstance(value, (int, Fraction)) or (isinstance(value, (float, Decimal)) and math.isfinite(value))
-    return finite and not -LARGEST_NUMBER <= value <= LARGEST_NUMBER  # type: ignore[operator]
+    return finite and not -most <= value <= most  # type: ignore[operator]
 
 
 # Options that many estimators share.

@@ -10,43 +10,28 @@ import pyarrow.compute as pc
 from discreet.core import IntArray, checks
 from discreet.datasets.loaders import read_file
 
+_WORDS = "the 50,000 commonest words of {} film subtitles (OpenSubtitles 2018)"
+#: From name to file, column of values, column of counts (None: each row is one occurrence), and description.
 _SOURCES = {
     **{
-        f"words-{language}": (
-            f"frequency-words/{language}_50k.csv.gz",
-            "word",
-            "count",
-            f"the 50,000 commonest words of {name} film subtitles (OpenSubtitles 2018)",
-        )
+        f"words-{language}": (f"frequency-words/{language}_50k.csv.gz", "word", "count", _WORDS.format(name))
         for language, name in {"en": "English", "de": "German", "nl": "Dutch"}.items()
     },
     "emoji": (
-        "emoji-sentiment/emoji_sentiment.csv.gz",
-        "Emoji",
-        "Occurrences",
+        "emoji-sentiment/emoji_sentiment.csv.gz", "Emoji", "Occurrences",
         "emoji in 1.6 million tweets (Kralj Novak et al. 2015)",
     ),
     "kosarak": (
-        "kosarak-head/kosarak_head.csv.gz",
-        "item",
-        None,
+        "kosarak-head/kosarak_head.csv.gz", "item", None,
         "numbers of the pages clicked in the first sessions of a Hungarian news portal (Bodon 2003)",
     ),
-}
+}  # fmt: skip
 
 #: Loan-words in Spanish with their shares; the rest of the reports are typing errors.
 _LOAN_WORDS = {
-    "cool": 0.18,
-    "brunch": 0.14,
-    "outfit": 0.13,
-    "follower": 0.11,
-    "link": 0.11,
-    "spoiler": 0.09,
-    "influencer": 0.07,
-    "smartphone": 0.06,
-    "feedback": 0.06,
-    "hobby": 0.05,
-}
+    "cool": 0.18, "brunch": 0.14, "outfit": 0.13, "follower": 0.11, "link": 0.11, "spoiler": 0.09, "influencer": 0.07,
+    "smartphone": 0.06, "feedback": 0.06, "hobby": 0.05,
+}  # fmt: skip
 _TYPING_ERRORS = 0.1
 _LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
 

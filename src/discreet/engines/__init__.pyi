@@ -11,7 +11,7 @@ from .opening import open as open
 from .opening import sql as sql
 from .passes.cells import CellMap as CellMap
 from .passes.cells import GridMap as GridMap
-from .passes.counts import CellCounts as CellCounts
+from .passes.tally import CellCounts as CellCounts
 from .readers.projected import projected as projected
 from .source import Source as Source
 from .texts import texts as texts

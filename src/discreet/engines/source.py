@@ -15,11 +15,10 @@ from discreet.core import Domain, FloatArray, IntArray, Meter, checks, in_order
 from discreet.core.schema import Dialect
 from discreet.engines.gather import gather, units_of
 from discreet.engines.passes.cells import CellMap, GridMap
-from discreet.engines.passes.counts import CellCounts
 from discreet.engines.passes.lattice import BallPass, batch_rows
 from discreet.engines.passes.marginals import MarginalsPass
 from discreet.engines.passes.sums import BoxedMap, CellSums, SumsPass
-from discreet.engines.passes.tally import Adder, CountPass, KeyedNumbers, Pass
+from discreet.engines.passes.tally import Adder, CellCounts, CountPass, KeyedNumbers, Pass
 from discreet.engines.passes.where import WhereSum
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.memory import ArrayTable

@@ -109,8 +109,11 @@ class Kind:
     @cached_property
     def parameters(self) -> tuple[Option, ...]:
         """Return all options but data, schema and outputs."""
+        from discreet.jobs.kept import kept
+
         pages = any(o.name == "report" for o in self.outputs) and self.name != "report"
-        return (*self._declared(), *(PAGE if pages else ()))
+        found = kept(self.name, self._declared) if self.estimators else self.own
+        return (*found, *(PAGE if pages else ()))
 
     def estimator(self, method: str | None = None) -> Any:
         """Return the class that does the work, for a value of the option `method`."""
@@ -128,8 +131,6 @@ class Kind:
 
     def _declared(self) -> list[Option]:
         """Return own options and those of the estimators: budgets first, then required ones, shared ones, others."""
-        if not self.estimators:
-            return list(self.own)
         own, methods = {each.name: each for each in self.own}, list(self.estimators)
         found: dict[str, Option] = {}
         owners: dict[str, list[str]] = {}

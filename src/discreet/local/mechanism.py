@@ -62,6 +62,8 @@ class Mechanism(DeclaredValue):
     NAME: ClassVar[str] = ""
     #: Assumptions of the guarantee.
     ASSUMES: ClassVar[tuple[str, ...]] = ("every user sends one report",)
+    #: The name of the counters, where there is one table of them.
+    COUNTER: ClassVar[str] = "reports"
 
     if TYPE_CHECKING:
 
@@ -106,13 +108,13 @@ class Mechanism(DeclaredValue):
         raise NotImplementedError
 
     @property
-    def _counters(self) -> int:
-        """Number of counters, where there is one table of them."""
+    def _counters(self) -> Any:
+        """Number or shape of the counters, where there is one table of them."""
         raise NotImplementedError
 
     def _zeros(self) -> dict[str, IntArray]:
         """Return the counters before any report."""
-        raise NotImplementedError
+        return {self.COUNTER: np.zeros(self._counters, np.int64)}
 
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
         """Count valid reports in place."""
@@ -335,21 +337,16 @@ def count_places(counters: IntArray, places: IntArray) -> None:
 class OneNumber(Mechanism):
     """A mechanism whose report is one number. The collector counts how often each was sent."""
 
-    #: Names of the number and of its counters.
+    #: The name of the number.
     FIELD: ClassVar[str] = "report"
-    COUNTER: ClassVar[str] = "reports"
 
     @cached_property
     def layout(self) -> Layout:
-        """One number."""
         return Layout(((self.FIELD, bits_for(self._counters)),))
 
     @property
     def _limits(self) -> dict[str, int]:
         return {self.FIELD: self._counters}
-
-    def _zeros(self) -> dict[str, IntArray]:
-        return {self.COUNTER: np.zeros(self._counters, np.int64)}
 
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
         count_places(counters[self.COUNTER], self.layout.unpack(rows, self.FIELD))

@@ -6,6 +6,8 @@ identity.
 
 from typing import Any
 
+import numpy as np
+
 from discreet.core import IntArray, jit
 
 #: Entries that are worked on together: 32 KiB, so that the first rounds stay in the nearest cache.
@@ -23,12 +25,12 @@ def _transform_rows(table: Any, block: int) -> None:  # pragma: no cover
     for row in range(table.shape[0]):
         line = table[row]
         for start in range(0, line.shape[0], block):
-            _rounds(line[start : start + block], 1)
+            _rounds(line[start : start + block], np.int64(1))  # a literal would be compiled for itself
         _rounds(line, block)
 
 
 @jit
-def _rounds(line: Any, reach: int) -> None:  # pragma: no cover
+def _rounds(line: Any, reach: Any) -> None:  # pragma: no cover
     """Add and subtract entries ``reach`` apart, then twice as far, up to the end: two rounds per pass over memory."""
     size = line.shape[0]
     while reach * 4 <= size:

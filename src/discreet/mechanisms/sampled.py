@@ -41,7 +41,7 @@ special = later("scipy.special")
 #: the chances of large classes: far more than rounding loses.
 _SAFETY, _DIGITS = 1e-9, 2.0**-48
 _PIECE = 4096
-#: The largest class that is checked; beyond it the bound above is used.
+#: The most places that are checked; beyond them the bound above is used.
 _MOST = 50_000_000
 _LARGEST = 64.0
 
@@ -111,7 +111,7 @@ def sampling_epsilon(k: int, sample: float, delta: float) -> float:
     """
     k, beta = _settings(k, sample)
     target = float(checks.probability("delta", delta))
-    if _exact(k, beta, _LARGEST) > target:
+    if _exact(k, beta, _LARGEST, target) > target:
         more = math.ceil(math.log(target) / math.log(beta)) + 1
         least = f"at least sample^k ({beta**k:.3g}): with that chance all of a class of k are drawn, and it shows them"
         raise InvalidArgument("delta", delta, least, f"k={max(more, k + 1)}")
@@ -120,7 +120,7 @@ def sampling_epsilon(k: int, sample: float, delta: float) -> float:
         middle = (low + high) / 2 if low else high / 2
         if middle < 1e-6:
             break
-        low, high = (low, middle) if _exact(k, beta, middle) <= target else (middle, high)
+        low, high = (low, middle) if _exact(k, beta, middle, target) <= target else (middle, high)
     return high
 
 
@@ -129,71 +129,44 @@ def _settings(k: Any, sample: Any) -> tuple[int, float]:
 
 
 @lru_cache(maxsize=4096)
-def _exact(k: int, beta: float, epsilon: float) -> float:
-    added = _largest(k, beta, epsilon, 1 - (1 - beta) * math.exp(-epsilon), _added)
-    edge = 1 - (1 - beta) * math.exp(epsilon)
-    if edge <= 0:
-        return added
-    return _largest(k, beta, epsilon, edge, _removed, added)
+def _exact(k: int, beta: float, epsilon: float, target: float = 0.0) -> float:
+    """Return the δ at an ε, rounded up; with a target, any number on the same side of it."""
+    found = 0.0
+    for sign, difference in ((-1, _added), (1, _removed)):
+        # At one place a the difference rises in n up to (a - 1)/edge, and falls from there on: one size for each place.
+        edge = 1 - (1 - beta) * math.exp(sign * epsilon)
+        start, rest = k, math.inf if edge > 0 else 0.0
+        while rest > max(found, target) and not 0 < target < found:
+            if start > k + _MOST:
+                return min(1.0, rest)
+            place = np.arange(start, start + max(_PIECE, start // 8))
+            found = max(found, float(difference(np.floor((place - 1) / edge), place, beta, epsilon).max()))
+            start += len(place)
+            rest = _beyond((start - 1) / edge, beta, epsilon, edge)
+    return min(1.0, found)
 
 
-def _largest(k: int, beta: float, epsilon: float, edge: float, differences: Any, found: float = 0.0) -> float:
-    """Return an upper bound on the largest difference over all sizes of a class, and on ``found``."""
-    start = k - 1
-    while True:
-        n = np.arange(start, start + _PIECE)
-        found = max(found, float(differences(n, k, beta, epsilon, edge).max()))
-        start += _PIECE
-        rest = _beyond(start, k, beta, epsilon, edge)
-        if rest <= found or start > _MOST:
-            return min(1.0, max(found, rest if start > _MOST else found))
+def _added(n: FloatArray, a: IntArray, beta: float, epsilon: float) -> FloatArray:
+    """Return H(P_{n+1}, P_n) if the ratio passes e^ε at a."""
+    above = np.where(a <= n, special.betainc(a, np.maximum(n - a + 1, 1), beta), 0.0)
+    return _upwards(n, beta * _chance(n, a - 1, beta), math.expm1(epsilon) * above)
 
 
-def _added(n: IntArray, k: int, beta: float, epsilon: float, edge: float) -> FloatArray:
-    """Return H(P_{n+1}, P_n): at the place where the ratio passes e^ε, and its neighbours in case rounding moved it."""
-    found = np.zeros(len(n))
-    for a in _places(k, np.floor(edge * (n + 1)).astype(np.int64), (0, 1, 2)):
-        first = beta * _chance(n, a - 1, beta)
-        above = np.where(a <= n, special.bdtrc(np.minimum(a - 1, n - 1), n, beta), 0.0)
-        found = np.maximum(found, _upwards(n, first, math.expm1(epsilon) * above))
-    return found
-
-
-def _removed(n: IntArray, k: int, beta: float, epsilon: float, edge: float) -> FloatArray:
+def _removed(n: FloatArray, m: IntArray, beta: float, epsilon: float) -> FloatArray:
     """Return H(P_n, P_{n+1}), likewise."""
-    found = np.zeros(len(n))
-    for m in _places(k, np.ceil(edge * (n + 1)).astype(np.int64), (-1, 0, 1)):
-        first = beta * math.exp(epsilon) * _chance(n, m - 1, beta)
-        below = np.where(m <= n, special.bdtr(np.minimum(m - 1, n), n, beta), 1.0)
-        found = np.maximum(found, _upwards(n, first, math.expm1(epsilon) * below))
-    return found
+    below = np.where(m <= n, special.betainc(np.maximum(n - m + 1, 1), m, 1 - beta), 1.0)
+    return _upwards(n, beta * math.exp(epsilon) * _chance(n, m - 1, beta), math.expm1(epsilon) * below)
 
 
-def _places(k: int, near: IntArray, shifts: tuple[int, ...]) -> list[IntArray]:
-    """Return the places, at least k, where the ratio may pass; one if that is k for all."""
-    found = [np.maximum(k, near + shift) for shift in shifts]
-    return found if (found[-1] > k).any() else found[:1]
-
-
-def _upwards(n: IntArray, more: FloatArray, less: FloatArray) -> FloatArray:
+def _upwards(n: FloatArray, more: FloatArray, less: FloatArray) -> FloatArray:
     """Return an upper bound on the difference of two rounded terms for classes of n."""
     slack = _SAFETY + _DIGITS * special.gammaln(n + 1)
     return np.asarray(more * (1 + slack) - less * (1 - slack))
 
 
-def _beyond(n: float, k: int, beta: float, epsilon: float, edge: float) -> float:
-    """Return an upper bound for all classes of n records or more; infinite while k decides where the ratio passes.
-
-    For H(P_n, P_{n+1}) k decides up to large n if edge is small. There m <= k + 2, and from n = (k + 1)/β on
-    b(n, k + 1) is the largest b(n, m - 1) and falls in n.
-    """
+def _beyond(n: float, beta: float, epsilon: float, edge: float) -> float:
+    """Return an upper bound for all classes of n records or more, if places decide where the ratio passes."""
     over = edge > beta
-    if edge * n <= k + 1:
-        if over or n * beta < k + 1:
-            return math.inf
-        falling = beta * math.exp(epsilon) * float(_chance(np.array([n]), np.array([k + 1]), beta)[0])
-        slack = _SAFETY + _DIGITS * math.lgamma(n + 1)
-        return max(falling * (1 + slack), _beyond((k + 2) / edge, k, beta, epsilon, edge))
     near, far = (edge - 2 / n, edge + 2 / n) if over else (edge + 2 / n, edge - 2 / n)
     apart = 0.0
     if (near > beta) == over:  # else the places may be where the chance is largest
@@ -203,7 +176,7 @@ def _beyond(n: float, k: int, beta: float, epsilon: float, edge: float) -> float
     return beta * math.exp((0.0 if over else epsilon) - n * apart) * most * (1 + _SAFETY)
 
 
-def _chance(n: IntArray, j: IntArray, beta: float) -> FloatArray:
+def _chance(n: FloatArray, j: IntArray, beta: float) -> FloatArray:
     """Return the chance of j ones in n coins; 0 for j beyond n."""
     inside = np.minimum(j, n)
     log = (

@@ -17,7 +17,7 @@ from discreet.errors import InvalidArgument
 from discreet.metric.geometry.lattice import OTHER_DISTANCES, WITHIN_BOUNDS, lattice_assumption
 from discreet.metric.geometry.laws import LatticeLaw
 from discreet.metric.perturber import CATEGORY_EPSILON, Perturber, Spending
-from discreet.metric.remap.prior import PlacePrior
+from discreet.metric.remap.prior import PlacePrior, read_prior
 
 
 class AtDistance(Perturber):
@@ -74,6 +74,17 @@ class AtDistance(Perturber):
         if not rounding:
             self._check_rate(rate)
         return rate
+
+    def _checked(self, box: Box) -> dict[str, Any]:
+        """Return the arguments of `LatticeNoise` that do not depend on the lattice."""
+        method = self.read_option("remap")
+        return {
+            "level": checks.budget("epsilon", self.epsilon),
+            "radius": checks.positive("radius", self.radius),
+            "remap": method,
+            "grid": read_grid(self.grid, box) if method == "grid" else None,
+            "prior": read_prior(self.prior, box) if method == "bayes" else None,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

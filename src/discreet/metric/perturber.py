@@ -84,7 +84,7 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
     #: "metric" or "local".
     MODEL = "metric"
 
-    if TYPE_CHECKING:
+    if TYPE_CHECKING:  # no fields: they would come first in every signature
 
         @property
         def domain(self) -> Any: ...
@@ -335,10 +335,11 @@ def _values(numbers: FloatArray, column: Any) -> Any:
 
 def checked_domain(perturber: Perturber) -> Domain:
     """Return the released columns of a declared domain."""
-    if isinstance(perturber.domain, (Domain, Mapping)):
-        whole = perturber.domain if isinstance(perturber.domain, Domain) else Domain(perturber.domain)
-        return released_columns(whole)
-    raise InvalidType("domain", type(perturber.domain).__name__, "a Domain with its columns", "Domain.box(0, [1, 1])")
+    whole = perturber._whole()
+    if whole is None:
+        given = type(perturber.domain).__name__
+        raise InvalidType("domain", given, "a Domain with its columns", "Domain.box(0, [1, 1])")
+    return released_columns(whole)
 
 
 def numeric_names(domain: Domain) -> list[str]:

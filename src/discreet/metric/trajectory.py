@@ -101,9 +101,6 @@ class TrajectoryReport:
         # What is pickled travels: without names, and without the order that was shuffled.
         return {**self.__dict__, "users": np.arange(len(self.users)), "rows": np.arange(len(self.rows))}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-
 
 class Trajectory(Declared):
     """Report trajectories: repeat the last place while a noisy test finds it near enough, else draw a fresh one.

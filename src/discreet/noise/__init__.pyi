@@ -6,8 +6,8 @@ from .hashing.families import HashFamily as HashFamily
 from .hashing.families import fingerprint as fingerprint
 from .integer.exceedances import exceedances as exceedances
 from .integer.gaussian import discrete_gaussian as discrete_gaussian
-from .integer.geometric import geometric as geometric
 from .integer.laplace import discrete_laplace as discrete_laplace
+from .integer.laplace import geometric as geometric
 from .integer.laws import DiscreteGaussian as DiscreteGaussian
 from .integer.laws import DiscreteLaplace as DiscreteLaplace
 from .integer.max_norm import max_norm_laplace as max_norm_laplace
@@ -15,6 +15,7 @@ from .public import PublicRandomness as PublicRandomness
 from .public import numpy_stream as numpy_stream
 from .reports.coins import bernoulli as bernoulli
 from .reports.coins import randomized_response as randomized_response
+from .stream.draw import below as below
 from .stream.generator import Generator as Generator
 from .stream.generator import generator as generator
 from .stream.order import RowOrder as RowOrder
@@ -22,7 +23,6 @@ from .stream.order import keyed_order as keyed_order
 from .stream.order import order_key as order_key
 from .stream.order import permutation as permutation
 from .stream.order import second_stream as second_stream
-from .stream.uniform import below as below
 
 # What users see. The other names are for other rooms.
 __all__ = [

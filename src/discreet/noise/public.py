@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from discreet.core import IntArray
 from discreet.noise.integer.gaussian import discrete_gaussian
-from discreet.noise.stream.generator import Generator, generator
-from discreet.noise.stream.numpy_streams import numpy_stream
-from discreet.noise.stream.uniform import below
+from discreet.noise.stream.draw import below
+from discreet.noise.stream.generator import Generator, generator, numpy_stream
 from discreet.noise.stream.watch import reason
 
 __all__ = ["PublicRandomness", "numpy_stream"]

@@ -217,9 +217,8 @@ def _anonymous(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
     domain = guarantee.domain
     roles = {} if domain is None else {c.name: c.role for c in domain}
     names = table.column_names
-    known = set(guarantee.parameters.get("quasi_identifiers", ())) | {
-        n for n, role in roles.items() if role == "quasi-identifier"
-    }
+    known = {n for n, role in roles.items() if role == "quasi-identifier"}
+    known |= set(guarantee.parameters.get("quasi_identifiers", ()))
     # A table of bounds has columns such as age_lower and age_upper.
     quasi = [n for n in names if {n, *(n.removesuffix(end) for end in ("_lower", "_upper", "_set"))} & known]
     sensitive = [n for n in names if roles.get(n) == "sensitive"]

@@ -66,7 +66,6 @@ class Findings:
 
     @property
     def failures(self) -> list[str]:
-        """The failed checks, in words."""
         return [check.detail for check in self.checks if check.holds is False]
 
     def held(self, name: str) -> bool | None:
@@ -75,7 +74,6 @@ class Findings:
         return False if False in said else True if True in said else None
 
     def add(self, name: str, holds: bool | None, detail: str) -> None:
-        """Add one check."""
         self.checks.append(Check(name, holds, detail))
 
     def summary(self) -> dict[str, Any]:
@@ -91,7 +89,6 @@ class Findings:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain data."""
         promise = self.guarantee
         return {
             "file": self.file,
@@ -233,9 +230,8 @@ def _table(path: Path, data: bytes, promise_data: bytes, found: Findings) -> Non
         for text in counted.failures:
             found.add("recount", False, text)
         if not counted.failures:
-            found.add(
-                "recount", True if {"k", "k_by_columns"} & set(counted.found) else None, f"counted again: {shown}"
-            )
+            k_counted = True if {"k", "k_by_columns"} & set(counted.found) else None
+            found.add("recount", k_counted, f"counted again: {shown}")
         for text in counted.notes:
             found.add("recount", None, text)
 

@@ -53,7 +53,6 @@ def prose(text: str) -> str:
 
 
 def share(value: float) -> str:
-    """Write a share as a percentage."""
     return f"{number(100 * value, 3)} %"
 
 

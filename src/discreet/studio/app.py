@@ -1,18 +1,20 @@
 """The application: screens put together, templates, and what every page knows."""
 
 import sys
-import traceback
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from importlib import import_module
 from importlib.resources import files
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -24,19 +26,21 @@ from discreet.errors import DiscreetError
 from discreet.studio import words
 from discreet.studio.guard import Guard, local
 from discreet.studio.jobs import Handed
-from discreet.studio.released import Later
+from discreet.studio.released import Later, unforeseen
 from discreet.studio.runs import Supervisor, runs_of
 from discreet.studio.runs.offer import history_of, next_job
 from discreet.studio.tables.uploads import LARGEST
 from discreet.studio.workspace import Project, Workspace
 
-#: In the order of the steps. Each module of `screens` has ROUTES, and a handler takes (studio, request).
+#: In the order of the steps. Each module of `screens` has ROUTES, and a handler takes a `Visit`.
 SCREENS = ("data", "columns", "goal", "plan", "release", "evidence", "account")
 #: Those of a release that was opened instead of a table.
 _OF_RELEASES = ("data", "release", "evidence")
 #: As the computer has it, or always light or dark.
 THEMES = ("", "light", "dark")
 _YEAR = 365 * 86400
+#: Fields of a form: six per column.
+_MOST_FIELDS = 40_000
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
 
@@ -93,8 +97,13 @@ class Studio:
 
     def _bound(self, handler: Any) -> Any:
         async def answer(request: Request) -> Response:
+            made: Response
             try:
-                made: Response = await handler(self, request)
+                if iscoroutinefunction(handler):  # it streams an upload
+                    made = await handler(Visit(self, request, FormData()))
+                else:  # files and accounts are read: not on the loop
+                    async with request.form(max_files=1, max_fields=_MOST_FIELDS) as form:
+                        made = await run_in_threadpool(handler, Visit(self, request, form))
             except (DiscreetError, HTTPException):
                 raise
             except Exception as error:  # whatever it is: a trace would quote what was worked on, and that may be rows
@@ -109,10 +118,6 @@ class Studio:
         """Read all templates, so that no page waits for its own."""
         for name in self._templates.list_templates():
             self._templates.get_template(name)
-
-    def project(self, request: Request) -> Project:
-        """Return the project that an address names."""
-        return self.workspace.project(request.path_params["project"])
 
     def page(self, request: Request, template: str, status: int = 200, **content: Any) -> HTMLResponse:
         """Draw a page.
@@ -167,9 +172,8 @@ class Studio:
         same = before.netloc == request.headers.get("host") and before.path != request.url.path
         there = f"/p/{project.id}/{screen or 'data'}" if project is not None else "/"
         back = local(before.path) if same or (before.path and request.method == "POST") else there
-        return self.page(
-            request, "refused.html", status, heading=heading, message=message, back=back, project=project, screen=screen
-        )
+        said = {"heading": heading, "message": message, "back": back}
+        return self.page(request, "refused.html", status, project=project, screen=screen, **said)
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         return self.refusal(request, self.words(request)("frame.refused"), str(error), 400)
@@ -184,8 +188,7 @@ class Studio:
 
     def _broken(self, request: Request, error: Exception) -> Response:
         """Say that it is our fault, and where: never with what, which may be a row."""
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        sys.stderr.write(f"studio: {type(error).__name__} in {Path(place.filename).name}, line {place.lineno}\n")
+        sys.stderr.write(f"studio: {unforeseen(error)}\n")
         t = self.words(request)
         return self.refusal(request, t("frame.broken"), t("frame.broken_text"), 500)
 
@@ -210,6 +213,41 @@ class Studio:
             if value is not None:
                 made.set_cookie(name, value, max_age=_YEAR, httponly=True, samesite="strict")
         return made
+
+
+class Visit:
+    """A request for a page: the project that its address names, the query, and the form that was sent."""
+
+    def __init__(self, studio: Studio, request: Request, form: FormData) -> None:
+        self.studio, self.request, self.form = studio, request, form
+        self.query, self.named = request.query_params, request.path_params
+
+    @cached_property
+    def project(self) -> Project:
+        return self.studio.workspace.project(self.named["project"])
+
+    @cached_property
+    def t(self) -> words.T:
+        """The texts in the language of the page."""
+        return self.studio.words(self.request)
+
+    @property
+    def typed(self) -> dict[str, str]:
+        """What was typed, by the names of the fields."""
+        return {name: value for name, value in self.form.multi_items() if isinstance(value, str)}
+
+    def text(self, name: str) -> str:
+        """Return what was typed into a field; "" if nothing was."""
+        value = self.form.get(name, "")
+        return value.strip() if isinstance(value, str) else ""
+
+    def page(self, template: str, status: int = 200, **content: Any) -> HTMLResponse:
+        """Draw a page of the project."""
+        return self.studio.page(self.request, template, status, project=self.project, **content)
+
+    def to(self, place: str) -> RedirectResponse:
+        """Lead to a page of the project."""
+        return seen(f"/p/{self.project.id}/{place}")
 
 
 def _language(request: Request) -> str:
@@ -242,5 +280,4 @@ def _whole(schema: Path, written: int) -> bool:
 
 
 def seen(path: str) -> RedirectResponse:
-    """Lead to the next page after a form was sent."""
     return RedirectResponse(path, status_code=303)

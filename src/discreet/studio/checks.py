@@ -54,9 +54,8 @@ def attached(checks: list[Check], kind: str) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for check in checks:
         if check.kind == kind and check.figures:
-            name = (
-                str(check.figures.get("file", "")) if kind == "audit" else f"{check.method or kind} {check.run.number}"
-            )
+            file = str(check.figures.get("file", ""))
+            name = file if kind == "audit" else f"{check.method or kind} {check.run.number}"
             found.setdefault(name, {"file": f"{kind} {name}", "result": check.figures})
     return list(found.values())
 

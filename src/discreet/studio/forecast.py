@@ -83,9 +83,8 @@ def forecast(
     line = found[method]
     unit = "metres" if sphere else goal if goal in ("cluster", "perturb") else "people"
     error = line.error * scale
-    curve = dict(
-        sorted([(epsilon, error), *((b * part, e * scale) for b, e in zip(found.budgets, line.curve, strict=True))])
-    )
+    others = ((b * part, e * scale) for b, e in zip(found.budgets, line.curve, strict=True))
+    curve = dict(sorted([(epsilon, error), *others]))
     budgets, errors = [*curve], [*curve.values()]
     solved, hint = _solved(planned, unit, budgets, errors, t)
     said = [_sentence(goal, unit, error, line.sense, n, values, used > 1, t)]

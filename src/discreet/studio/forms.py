@@ -53,7 +53,7 @@ def field(kind: Kind, option: Option, t: T, given: Mapping[str, Any], typed: Map
         control = "lines" if takes & set(PAIR_TYPES) else "text"
     shown = write(option, given[option.name]) if option.name in given else ""
     return Field(
-        option.name, label(kind, option, t), help_of(kind, option, t), control,
+        option.name, *texts(kind.name, option, t), control,
         text=(typed or {}).get(option.name, shown), choices=option.choices,
         default="" if option.default is None else write(option, option.default),
         example="" if option.example is None else write(option, option.example),
@@ -62,17 +62,8 @@ def field(kind: Kind, option: Option, t: T, given: Mapping[str, Any], typed: Map
     )  # fmt: skip
 
 
-def label(kind: Kind, option: Option, t: T) -> str:
-    """Return the label of an option."""
-    return _texts(kind.name, option, t)[0]
-
-
-def help_of(kind: Kind, option: Option, t: T) -> str:
-    """Return the help of an option."""
-    return _texts(kind.name, option, t)[1]
-
-
-def _texts(kind: str, option: Option, t: T) -> tuple[str, str]:
+def texts(kind: str, option: Option, t: T) -> tuple[str, str]:
+    """Return label and help of an option."""
     translated = words.options(t.language)  # type: ignore[attr-defined]
     own = translated.get(f"{option.name}_{kind}") or translated.get(option.name)
     return own or (option.title, option.help)
@@ -180,7 +171,7 @@ class Page:
 
     def name(self, option: Option) -> str:
         """Return the label of a field."""
-        return self.t("forms.quoted", text=_texts("", option, self.t)[0])
+        return self.t("forms.quoted", text=texts("", option, self.t)[0])
 
     def given(self, option: Option, value: Any) -> str:
         """Return what to do to give a value."""

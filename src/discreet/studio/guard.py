@@ -94,7 +94,9 @@ class Guard:
             return PlainTextResponse("Requests of other pages are refused.", 403)
         if method not in ("GET", "HEAD") and not origin:
             return PlainTextResponse("A form is sent with its origin.", 403)
-        if _announced(request) > MOST_BODY and not _UPLOADS.fullmatch(request.url.path):
+        size = request.headers.get("content-length", "0")
+        fits = re.fullmatch(r"\d{1,15}", size, re.ASCII) and int(size) <= MOST_BODY
+        if not fits and not _UPLOADS.fullmatch(request.url.path):
             return PlainTextResponse("More was sent than this page takes.", 413)
         return None if self._signed_in(request) else self._closed()
 
@@ -107,9 +109,8 @@ class Guard:
         there = local(request.query_params.get("next", "/"))
         made: Response = RedirectResponse(there, 303)
         if not _own(request):
-            made = HTMLResponse(
-                f'<!doctype html><title>Discreet</title><meta http-equiv="refresh" content="0;url={there}">'
-            )
+            onward = f'<meta http-equiv="refresh" content="0;url={there}">'
+            made = HTMLResponse(f"<!doctype html><title>Discreet</title>{onward}")
         if self.token and hmac.compare_digest(given.encode(), self.token.encode()):
             self.token = ""
             self._sessions = [*self._sessions, _secret()][-_MOST_SESSIONS:]
@@ -135,11 +136,6 @@ def _secret() -> str:
 def _own(request: Request) -> bool:
     """Return whether a request comes from our own pages, from a typed address, or from a program."""
     return request.headers.getlist("sec-fetch-site") in ([], ["same-origin"], ["none"])
-
-
-def _announced(request: Request) -> int:
-    given = request.headers.get("content-length", "0")
-    return int(given) if re.fullmatch(r"\d{1,15}", given, re.ASCII) else MOST_BODY + 1
 
 
 def _bounded(scope: Scope, receive: Receive, patience: float) -> Receive:

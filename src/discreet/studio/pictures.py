@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from discreet.core import Categorical, normal_width
 from discreet.reporting import number, views
-from discreet.reporting.pages import clusters, intervals, plane, svg
+from discreet.reporting.pages import clusters, intervals, marginal, plane, svg
 from discreet.studio.words import T, in_german, written
 
 #: A picture and its caption.
@@ -32,36 +32,20 @@ def localised(pictures: list[Picture], t: T) -> list[Picture]:
 
 
 def columns(t: T, marginals: Sequence[dict[str, Any]]) -> list[Picture]:
-    """Draw the distributions of columns."""
     return [_column(t, found) for found in marginals]
 
 
 def _column(t: T, found: dict[str, Any]) -> Picture:
-    name = found["column"]
+    name, assumed = found["column"], found.get("assumed")
+    why = "results.hardly_divided" if found.get("why") == views.HARDLY_DIVIDED else "results.not_divided"
+    picture, sure = marginal(
+        found, t(why), t("results.rows"), t("results.and_more"),
+        [t(f"results.per_{each}") for each in ("unit", "second", "day")], doubt_said=t("results.part_assumed"),
+    )  # fmt: skip
     if not found.get("divided", True):
-        why = "results.hardly_divided" if found.get("why") == views.HARDLY_DIVIDED else "results.not_divided"
-        return svg.unknown(t(why), title=name, ends=found["ends"]), name
-    assumed, errors = found.get("assumed"), found["std_errors"]
-    if assumed is not None and views.doubt(found) > 0.5:
-        errors = None  # they would be those of the noise, around what is not known in the first place
-    wide = None if errors is None else [normal_width(0.95) * e for e in errors]
-    how: dict[str, Any] = {"title": name, "axis": t("results.rows"), "assumed": assumed}
-    how["doubt_said"] = t("results.part_assumed")
-    if found["edges"] is None and not found.get("ordered"):
-        low, high = (
-            None if wide is None else [v + s * w for v, w in zip(found["counts"], wide, strict=True)] for s in (-1, 1)
-        )
-        picture = svg.ranked(
-            found["labels"], found["counts"], low, high, form=_whole, more=t("results.and_more"), **how
-        )  # fmt: skip
-    else:
-        how |= {"edges": found["edges"], "marks": found.get("marks")}
-        how["per"] = [t(f"results.per_{each}") for each in ("unit", "second", "day")]
-        picture = svg.bars(found["labels"], found["counts"], wide, **how)
-    if errors is not None:
-        text = t("results.with_intervals", name=name)
-    else:
-        text = t("results.as_released" if assumed is None else "results.mostly_assumed", name=name)
+        return picture, name
+    said = "with_intervals" if sure else "as_released" if assumed is None else "mostly_assumed"
+    text = t(f"results.{said}", name=name)
     if assumed is not None and any(abs(a) > 0 for a in assumed):
         text += "; " + t("results.hatched")
     if "missing" in found:
@@ -177,16 +161,10 @@ def number_of_clusters(t: T, facts: dict[str, Any]) -> list[Picture]:
     if not said:
         return []
     pictures = []
-    for vote, name in (("elbow", "elbow"), ("silhouette", "silhouette"), ("gap", "gap"), ("BIC", "bic")):
-        points = [(k, v) for k, v in enumerate(said["curves"][name], 1) if v is not None]
-        if vote not in said["votes"] or len(points) < 2:
-            continue
-        least = min(v for _, v in points) if name == "bic" else 0.0
-        ks, heights, chosen = [k for k, _ in points], [v - least for _, v in points], said["votes"][vote]
-        dot = (chosen, heights[ks.index(chosen)], str(chosen)) if chosen in ks else None
+    for vote, name, ks, heights, dot in clusters.votes(said):
         label = t(f"results.vote_{name}")
         picture = svg.curve(ks, heights, title=label, x=t("results.n_clusters"), y=label, dot=dot)
-        pictures.append((picture, t("results.speaks_for", name=label.partition(":")[0], n=chosen)))
+        pictures.append((picture, t("results.speaks_for", name=label.partition(":")[0], n=said["votes"][vote])))
     return pictures
 
 

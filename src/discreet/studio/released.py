@@ -7,14 +7,14 @@ those the two last used are kept.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 import sys
+import threading
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -57,7 +57,6 @@ class Released:
 
     @property
     def facts_file(self) -> Path:
-        """The kept facts."""
         return self.folder / "facts.json"
 
 
@@ -140,14 +139,12 @@ def _collected(project: Project, release: Released) -> dict[str, Any]:
     return facts
 
 
-async def facts_of(later: Later, project: Project, release: Released) -> dict[str, Any] | None:
+def facts_of(later: Later, project: Project, release: Released) -> dict[str, Any] | None:
     """Return the facts, or None while they are being collected."""
-    if (facts := kept_facts(release)) is not None:
-        return facts
-    found: dict[str, Any] | None = await later.get(
-        ("facts", str(release.file), *release.stamp), lambda: _collected(project, release)
-    )
-    return found
+    if (facts := kept_facts(release)) is None:
+        key = ("facts", str(release.file), *release.stamp)
+        [facts] = later.get((key, lambda: _collected(project, release)))
+    return facts
 
 
 @lru_cache(maxsize=2)
@@ -158,7 +155,6 @@ def _loaded(path: str, _stamp: tuple[int, ...]) -> Any:
 
 
 def synopsis_of(release: Released) -> Any:
-    """Return the released synopsis."""
     return _loaded(str(release.file), tuple(release.stamp))
 
 
@@ -168,21 +164,29 @@ class Later:
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="studio")
         self._begun: OrderedDict[Hashable, Future[Any]] = OrderedDict()
+        self._guard = threading.Lock()
 
-    async def get(self, key: Hashable, work: Callable[[], Any]) -> Any:
-        """Return the result, or None if it takes longer. An error is raised, and forgotten."""
-        if key not in self._begun:
-            self._begun[key] = self._pool.submit(work)
-        self._begun.move_to_end(key)
-        while len(self._begun) > _REMEMBERED:
-            self._begun.popitem(last=False)
-        future = self._begun[key]
-        await asyncio.wait([asyncio.wrap_future(future)], timeout=_PATIENCE)
-        if not future.done():
-            return None
-        if future.exception() is not None:
-            self._begun.pop(key, None)
-        return future.result()
+    def get(self, *wanted: tuple[Hashable, Callable[[], Any]]) -> list[Any]:
+        """Return the results, after one wait for all, None for what takes longer. An error is raised, and forgotten."""
+        with self._guard:
+            for key, work in wanted:
+                if key not in self._begun:
+                    self._begun[key] = self._pool.submit(work)
+                self._begun.move_to_end(key)
+            futures = [self._begun[key] for key, _ in wanted]
+            while len(self._begun) > _REMEMBERED:
+                self._begun.popitem(last=False)
+        wait(futures, _PATIENCE)
+        for (key, _), future in zip(wanted, futures, strict=True):
+            if future.done() and future.exception() is not None:
+                self._begun.pop(key, None)
+        return [future.result() if future.done() else None for future in futures]
+
+
+def unforeseen(error: BaseException) -> str:
+    """Describe an unexpected error by type and place. Its message may quote a row."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}, {Path(last.filename).name} line {last.lineno}"
 
 
 def main(folder: str, number: str) -> None:
@@ -196,8 +200,7 @@ def main(folder: str, number: str) -> None:
     except DiscreetError as error:
         sys.exit(str(error).splitlines()[0])
     except Exception as error:  # whatever it is: its words may quote the file
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        sys.exit(f"the release cannot be read ({type(error).__name__}, {Path(last.filename).name} line {last.lineno})")
+        sys.exit(f"the release cannot be read ({unforeseen(error)})")
 
 
 if __name__ == "__main__":

@@ -105,14 +105,8 @@ def serve(
 def warm(studio: Any) -> None:
     """Load what later pages would wait for, while somebody reads the first one: templates, kernels, work of jobs."""
     studio.compile()
-    for name in (
-        "synopses",
-        "jobs.charging",
-        "jobs.work.synopsis",
-        "jobs.work.synthesize",
-        "jobs.work.tables",
-        "reporting.pages.clusters",
-    ):
+    later = "synopses jobs.charging jobs.work.synopsis jobs.work.synthesize jobs.work.tables reporting.pages.clusters"
+    for name in later.split():
         import_module(f"discreet.{name}")
     import_module("discreet.planning").outlook(1000, 50)
 

@@ -80,17 +80,14 @@ class Project:
 
     @property
     def schema_file(self) -> Path:
-        """The declared columns."""
         return self.folder / "schema.toml"
 
     @property
     def uploads(self) -> Path:
-        """Return the folder of an uploaded table."""
         return self.folder / "upload"
 
     @property
     def runs(self) -> Path:
-        """Return the folder of runs."""
         return self.folder / "runs"
 
     @property
@@ -141,7 +138,6 @@ class Workspace:
             )
 
     def create(self, **said: Any) -> Project:
-        """Start a project."""
         name = noise.generator().bytes(6).tobytes().hex()
         folder = self.home / name
         folder.mkdir(mode=0o700)
@@ -150,7 +146,6 @@ class Workspace:
         return made
 
     def project(self, name: str) -> Project:
-        """Return a project by its id."""
         found = self._read(name)
         if found.forgotten:
             raise DataSourceError(f"project: {name!r} was forgotten; open the table again")
@@ -197,7 +192,8 @@ class Workspace:
         Where a release is not finished the table stays, or it could not be taken up again.
         """
         for project in self.projects():
-            if project.uploads.is_dir() and not any(map(_unfinished, project.runs.glob("*/status.json"))):
+            states = map(_state, project.runs.glob("*/status.json"))
+            if project.uploads.is_dir() and not set(states) & {"", "waiting", "running", "lost"}:
                 shutil.rmtree(project.uploads, ignore_errors=True)
 
     def forget(self, project: Project) -> None:
@@ -206,7 +202,7 @@ class Workspace:
         Of finished releases that they were made stays too, and the history of the table: somebody may have them, and
         later ones about the same people have to be checked together with them.
         """
-        finished = [status for status in project.runs.glob("[0-9]*/status.json") if _is_done(status)]
+        finished = [status for status in project.runs.glob("[0-9]*/status.json") if _state(status) == "done"]
         if not finished or project.runs.is_symlink():
             if project.folder.exists():
                 shutil.rmtree(project.folder)
@@ -238,19 +234,14 @@ def _remove(place: Path) -> None:
         place.unlink(missing_ok=True)
 
 
-def _is_done(status: Path) -> bool:
+def _state(status: Path) -> str:
+    """Return the state that a run wrote; "" if it cannot be read."""
     try:
         told = json.loads(status.read_text(encoding="utf-8"))
-        return not status.parent.is_symlink() and told["state"] == "done" and isinstance(told["files"], dict)
-    except (OSError, ValueError, TypeError, KeyError):
-        return False
-
-
-def _unfinished(status: Path) -> bool:
-    try:
-        return json.loads(status.read_text(encoding="utf-8")).get("state") in ("waiting", "running", "lost")
-    except (OSError, ValueError):
-        return True
+        whole = not status.parent.is_symlink() and isinstance(told.get("files", {}), dict)
+        return str(told["state"]) if whole else ""
+    except (OSError, ValueError, AttributeError, KeyError):
+        return ""
 
 
 def default_home() -> Path:

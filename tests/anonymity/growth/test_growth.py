@@ -13,11 +13,13 @@ from discreet.anonymity.growth import grow
 from discreet.anonymity.growth.criteria import cell_gain
 from discreet.anonymity.growth.grid import make_grid
 from discreet.anonymity.growth.grow import grow_tree
+from discreet.anonymity.growth.plain import grow_plainly
 from discreet.anonymity.methods.density_tree import CRITERIA, DensityTree
 from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.rules import Rules
 from discreet.core.domain import Domain, Numeric
 from support.classes import keeps
+from support.trees import bins_of, cuts_of
 
 
 def slow_tree(
@@ -146,7 +148,7 @@ def test_identities_of_the_cell_gain() -> None:
 def test_threads_change_nothing(criterion: str) -> None:
     X = blobs(20_000, 3)
     grids = [make_grid(Numeric(f"x{j}", 0, 1), 64) for j in range(3)]
-    bins = np.stack([g.bins(X[:, j]) for j, g in enumerate(grids)]).astype(np.uint16)
+    bins = np.stack([bins_of(g, X[:, j]) for j, g in enumerate(grids)]).astype(np.uint16)
     target = CodedColumn("y", (X[:, 0] > 0.5).astype(np.int32), [0, 1], False)
     one, two = (
         grow_tree(bins, grids, Rules(7).limits([]), criterion=criterion, target=target, threads=t)
@@ -189,13 +191,18 @@ def test_counting_grows_what_the_general_search_grows(
         monkeypatch.setattr(grow, "MOST_COUNTERS", most)
         model = DensityTree(k, domain=domain, grid=grid, criterion="cell")
         _, leaf = model._fit(X)
-        found.append((model.tree_.to_dict(), leaf.tolist(), model.leaf_counts_.tolist()))
+        found.append((cuts_of(model.tree_), leaf.tolist(), model.leaf_counts_.tolist()))
     assert found[0] == found[1]
     assert len(found[0][2]) > 2
 
 
 @pytest.mark.parametrize(
-    "rules", [{}, {"l_diversity": 2}, {"l_diversity": 1.5, "l_kind": "entropy", "t_closeness": 0.4}]
+    "rules",
+    [
+        {},
+        pytest.param({"l_diversity": 2}, marks=pytest.mark.slow),
+        {"l_diversity": 1.5, "l_kind": "entropy", "t_closeness": 0.4},
+    ],
 )
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_small_tables_are_grown_as_kernels_grow_them(
@@ -207,7 +214,7 @@ def test_small_tables_are_grown_as_kernels_grow_them(
     values = CodedColumn("s", rng.integers(0, 4, len(X)).astype(np.int32), list("abcd"), True)
     columns = [Numeric(f"x{j}", 0, 1, missing="own") for j in range(9)]
     grids = [make_grid(c, FEW_POINTS if j == 1 else 40 * j + 7) for j, c in enumerate(columns)]
-    bins = np.stack([g.bins(X[:, j]) for j, g in enumerate(grids)]).astype(np.uint16)
+    bins = np.stack([bins_of(g, X[:, j]) for j, g in enumerate(grids)]).astype(np.uint16)
     steps = rng.integers(0, 3, grids[4].levels - 1)
     found = []
     for most in (grow._SMALL, 0):
@@ -220,9 +227,19 @@ def test_small_tables_are_grown_as_kernels_grow_them(
             sensitive=values.codes[None].astype(np.int64),
             tiers={4: steps},
         )
-        found.append((grown.tree.to_dict(), grown.counts.tolist(), grown.leaf.tolist()))
+        found.append((cuts_of(grown.tree), grown.counts.tolist(), grown.leaf.tolist()))
     assert found[0] == found[1]
     assert len(found[0][1]) > 100
+
+
+def test_many_small_tables_are_grown_with_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grow, "_MOST_PLAIN", 500)
+    plain: list[int] = []
+    monkeypatch.setattr(grow, "grow_plainly", lambda *given: plain.append(1) or grow_plainly(*given))
+    bins, grids = np.arange(400, dtype=np.uint16)[None] % 40, [make_grid(Numeric("x", 0, 1), 40)]
+    found = [grow_tree(bins, grids, Rules(5).limits([]), criterion="cell").counts.tolist() for _ in range(4)]
+    assert len(plain) == 2
+    assert found == [found[0]] * 4
 
 
 def test_bins_agree_with_the_printed_edges() -> None:
@@ -233,9 +250,9 @@ def test_bins_agree_with_the_printed_edges() -> None:
         near = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
         x = np.concatenate([near, rng.uniform(low - 1, high + 1, 500), [np.inf, -np.inf, 1e300, np.nan]])
         expected = [sum(e <= v for e in grid.edges[1:-1]) for v in x[:-1]]
-        assert grid.bins(x).tolist() == [*expected, -1]
+        assert bins_of(grid, x).tolist() == [*expected, -1]
         own = make_grid(Numeric("x", low, high, missing="own"), steps)
-        assert own.bins(x[::-1]).tolist() == [own.levels, *expected[::-1]]
+        assert bins_of(own, x[::-1]).tolist() == [own.levels, *expected[::-1]]
 
 
 def test_cell_mode_does_not_see_units() -> None:
@@ -253,4 +270,4 @@ def test_growth_of_a_chain_needs_no_recursion() -> None:
     grid = make_grid(Numeric("x", 0, 1), 4000)
     grown = grow_tree(x[None], [grid], Rules(2).limits([]), criterion="cell", min_share=0.0, max_depth=10**6)
     assert grown.tree.n_leaves == 3000
-    assert grow_tree(x[None], [grid], Rules(2).limits([]), criterion="cell", max_depth=5).tree.depth == 5
+    assert grow_tree(x[None], [grid], Rules(2).limits([]), criterion="cell", max_depth=5).tree.levels.max() == 5

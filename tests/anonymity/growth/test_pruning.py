@@ -15,6 +15,7 @@ from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.methods.density_tree import DensityTree
 from discreet.anonymity.risk.rules import Rules
 from discreet.core.domain import Domain, Numeric
+from support.trees import bins_of
 
 GRIDS = [make_grid(Numeric(name, 0, 1), 256) for name in "xy"]
 CENTERS, WIDTH = ((0.3, 0.35), (0.7, 0.65)), 0.1
@@ -27,7 +28,7 @@ def mixture(n: int, seed: int) -> Any:
 
 
 def as_bins(X: Any) -> Any:
-    return np.stack([g.bins(X[:, j]) for j, g in enumerate(GRIDS)]).astype(np.uint16)
+    return np.stack([bins_of(g, X[:, j]) for j, g in enumerate(GRIDS)]).astype(np.uint16)
 
 
 def grown_on(n: int, seed: int, k: int = 5) -> tuple[Any, GrownTree]:
@@ -62,7 +63,7 @@ def test_the_path_is_best_at_every_price(seed: int) -> None:
         i = path.at(np.array([price]))[0]
         best = min(r + price * leaves for r, leaves in everything)
         assert path.error[i] + price * path.leaves[i] == pytest.approx(best, rel=1e-9)
-        cut = tree.collapsed(path.collapsed <= i)
+        cut = tree.collapsed(np.flatnonzero(path.collapsed <= i))[0]
         assert cut.n_leaves == path.leaves[i]
 
 
@@ -72,7 +73,7 @@ def test_scores_follow_the_path() -> None:
     held = tree.totals(np.bincount(tree.route(as_bins(mixture(100, 2))), minlength=tree.n_nodes))
     path = pruning_path(tree, grown.counts, held)
     for i in range(0, len(path.alpha), 7):
-        cut = tree.collapsed(path.collapsed <= i)
+        cut = tree.collapsed(np.flatnonzero(path.collapsed <= i))[0]
         counts = cut.totals(np.bincount(cut.route(bins), minlength=cut.n_nodes))
         density = counts / (300 * cut.volumes())
         assert path.score[i] == pytest.approx(density[cut.route(as_bins(mixture(100, 2)))].sum())
@@ -102,7 +103,7 @@ def test_the_chosen_tree_is_near_the_best_on_the_path(n: int, least_gain: float)
         pruned = prune(grown, bins, limits=Rules(5).limits([]), criterion="cell", random_state=seed)
         path = pruning_path(grown.tree, grown.counts)
         few = [i for i in range(len(path.alpha)) if path.leaves[i] <= 60]
-        trees = [grown.tree.collapsed(path.collapsed <= i) for i in few]
+        trees = [grown.tree.collapsed(np.flatnonzero(path.collapsed <= i))[0] for i in few]
         best = min(true_error(t, t.totals(np.bincount(t.route(bins), minlength=t.n_nodes))) for t in trees)
         chosen = true_error(pruned.tree, pruned.counts)
         assert chosen <= 1.5 * best

@@ -26,6 +26,7 @@ from discreet.core.output.progress import followed
 from discreet.engines.writing import spill
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs.job import Job
+from support.trees import cuts_of
 
 LETTERS = list("abcdefgh")
 #: Options that state rules other than k.
@@ -285,7 +286,7 @@ def test_a_rule_that_every_cell_keeps_changes_no_tree(n: int) -> None:
     domain = Domain({"x": (0, 40), "y": (0, 40), "ill": {"bounds": [0, 100], "role": "sensitive"}})
     plain, diverse = (DensityTree(2, rule, domain=domain).fit(table).tree_ for rule in (None, 2))
     assert plain.n_leaves > 10
-    assert plain.to_dict() == diverse.to_dict()
+    assert cuts_of(plain) == cuts_of(diverse)
 
 
 def levels(model: Generalization, data: Any) -> Any:
@@ -311,6 +312,24 @@ def test_levels_chosen_on_a_file_are_those_of_the_table(
     assert not steps
     assert levels(parts, case.write(tmp_path, "parquet")) == expected
     assert steps or isinstance(expected, str)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_levels_chosen_on_a_file_count_the_categories_that_occur(seed: int, tmp_path: Path) -> None:
+    """A hierarchy puts categories in another order: those that occur are looked up in that order too."""
+    rng = np.random.default_rng(seed)
+    jobs, turn = [f"job {i}" for i in range(12)], rng.permutation(12)
+    groups = [[jobs[i] for i in turn[start : start + 3]] for start in range(0, 12, 3)]
+    tree = {"left": {"a": groups[0], "b": groups[1]}, "right": {"c": groups[2], "d": groups[3]}}
+    table = pa.table(
+        {"job": rng.choice(rng.choice(jobs, 5, replace=False), 300), "side": rng.choice(jobs[:6], 300),
+         "x": rng.integers(0, 8, 300)}
+    )  # fmt: skip
+    pq.write_table(table, tmp_path / "people.parquet")
+    domain = Domain({"job": jobs, "side": jobs, "x": (0, 7)})
+    whole, parts = (Generalization(12, domain=domain, hierarchies={"job": tree, "side": tree}) for _ in range(2))
+    parts._memory = 1000
+    assert levels(parts, tmp_path / "people.parquet") == levels(whole, table)
 
 
 def test_closeness_is_kept_by_levels_chosen_on_a_file(tmp_path: Path) -> None:

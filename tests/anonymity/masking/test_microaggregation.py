@@ -14,7 +14,7 @@ import discreet as dc
 from anonymity_checker import classes_of
 from discreet.anonymity import Microaggregation
 from discreet.anonymity.masking import grouping
-from discreet.anonymity.masking._path_kernels import best_path
+from discreet.anonymity.masking._mdav_kernels import best_path
 from discreet.anonymity.masking.grouping import Points, make_blocks, mdav_groups, path_groups
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.evaluation import recount

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import Any
 
@@ -22,9 +21,10 @@ from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import Rules
 from discreet.core.domain import Domain, Numeric
-from discreet.errors import DiscreetError, FormatError, InvalidArgument
+from discreet.errors import DiscreetError, InvalidArgument
 from past_releases import Past
 from support.classes import keeps
+from support.trees import tree_of
 
 LETTERS = list("abcdefgh")
 NESTED: list[Any] = [["a", "b"], [["c", "d"], "e"], ["f", "g", "h"]]
@@ -59,9 +59,7 @@ def random_tree(rng: np.random.Generator, inner: int, steps: int = 16, d: int = 
             column.append(-1)
             cut.append(-1)
     grids = [make_grid(Numeric(f"x{j}", 0, 1), steps) for j in range(d)]
-    facts = Tree(tuple(grids), np.array([-1]), np.array([-1]), np.array([-1]), np.array([-1])).to_dict()
-    named = [None if c < 0 else "spread" for c in column]
-    return Tree.from_dict({**facts, "column": column, "cut": cut, "criterion": named})
+    return tree_of(grids, column, cut)
 
 
 def frontiers(tree: Tree, node: int = 0) -> Any:
@@ -126,33 +124,6 @@ def test_after_suppression_closeness_is_judged_anew() -> None:
     assert suppressed > 50
 
 
-def test_a_tree_survives_its_dict_and_a_damaged_one_is_refused() -> None:
-    tree = DensityTree(k=5, domain=Domain.box(0, [1, 1]), grid=64).fit(blobs(200, 2)).tree_
-    facts = json.loads(json.dumps(tree.to_dict()))
-    again = Tree.from_dict(facts)
-    for name in ("column", "cut", "right", "criterion"):
-        assert np.array_equal(getattr(again, name), getattr(tree, name))
-    assert again.grids == tree.grids
-    numbers = {int(v) for v in tree.column} | {int(v) for v in tree.cut}
-    assert all(int(v) in numbers for v in facts["column"] + facts["cut"])  # cuts only: no counts of records
-    cut = list(facts["cut"])
-    cut[0] = 10**6
-    for damage in (
-        {"column": facts["column"][:-1]},
-        {"column": [0] * len(facts["column"])},
-        {"column": []},
-        {"cut": cut},
-        {"columns": facts["columns"][:1]},
-        {"criterion": ["best"] * len(cut)},
-        {"format": "other"},
-        {"format_version": 9},
-    ):
-        with pytest.raises(FormatError):
-            Tree.from_dict({**facts, **damage})
-    with pytest.raises(FormatError):
-        Tree.from_dict([])
-
-
 def test_a_chain_of_a_hundred_thousand_cuts() -> None:
     steps, d = 2**15, 4
     inner = 100_000
@@ -162,16 +133,15 @@ def test_a_chain_of_a_hundred_thousand_cuts() -> None:
     column[0:-1:2] = np.arange(inner) % d
     cut[0:-1:2] = np.arange(inner) // d + 1
     grids = [make_grid(Numeric(f"x{j}", 0, 1), steps) for j in range(d)]
-    facts = Tree(tuple(grids), np.array([-1]), np.array([-1]), np.array([-1]), np.array([-1])).to_dict()
-    tree = Tree.from_dict({**facts, "column": column.tolist(), "cut": cut.tolist(), "criterion": [None] * len(column)})
-    assert tree.depth == inner
+    tree = tree_of(grids, column.tolist(), cut.tolist())
+    assert tree.levels.max() == inner
     assert tree.n_leaves == inner + 1
     bins = np.full((d, 3), [0, 1000, steps - 1], np.uint16)
     leaf = tree.route(bins)
     assert leaf.tolist() == [1, 2 * 4000 + 1, 2 * inner]
     assert enforce(tree, np.repeat(leaf, 2), Rules(2), []).node.tolist() == np.repeat(leaf, 2).tolist()
     assert enforce(tree, leaf, Rules(2), []).merged == 3
-    assert tree.collapsed(np.arange(tree.n_nodes) >= 10).n_leaves == 6
+    assert tree.collapsed(np.arange(10, tree.n_nodes))[0].n_leaves == 6
 
 
 # --- releases -----------------------------------------------------------------------------------------------------

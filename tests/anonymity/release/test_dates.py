@@ -18,7 +18,6 @@ from discreet.anonymity import (
     record_linkage,
 )
 from discreet.anonymity.growth.grid import date_edges
-from discreet.anonymity.growth.tree import Tree
 from discreet.core.domain import Date, Domain
 from discreet.errors import InvalidArgument
 from recurring_people import DOMAIN, people, qi
@@ -70,8 +69,6 @@ def test_dates_in_every_output() -> None:
         None if d is None else min(max(d, datetime.date(1930, 1, 1)), datetime.date(2009, 12, 31))
         for d in table["born"].to_pylist()
     )
-    read = Tree.from_dict(method.tree_.to_dict())
-    assert read.grids == method.tree_.grids
 
 
 def test_disclosure_reads_dates_and_intervals_of_dates() -> None:

@@ -1,6 +1,5 @@
 """Released cells that are groups of the hierarchy print the group's name, and readers know its members."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 import discreet as dc
 from discreet.anonymity import DensityTree, Generalization, Hierarchy, Microaggregation, Mondrian
 from discreet.anonymity.growth.grid import make_grid
-from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.printed import legend_of, read_sets
 from discreet.errors import InvalidArgument
 from discreet.evaluation import recount
@@ -156,13 +154,6 @@ def test_risk_and_house_take_labels_for_what_they_print(tmp_path: Path) -> None:
     again = tree.transform(table, history=Past(first))
     assert again.guarantee.parameters["reached_together"]["k"] >= 20
     assert not recount(pa_csv.read_csv(tmp_path / "a.csv"), first.guarantee).failures
-
-
-def test_a_saved_tree_keeps_its_labels() -> None:
-    tree = DensityTree(30, domain=DOMAIN, hierarchies={"job": JOBS}).fit(people(300)).tree_
-    again = Tree.from_dict(json.loads(json.dumps(tree.to_dict())))
-    assert [g.labels for g in again.grids] == [g.labels for g in tree.grids]
-    assert again.grids[1].labels
 
 
 def test_labels_with_commas_stand_alone_or_not_at_all() -> None:

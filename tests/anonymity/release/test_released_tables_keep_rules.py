@@ -19,6 +19,7 @@ from discreet.anonymity.release.record import ReleaseRecord
 from discreet.core.domain import Numeric
 from discreet.errors import DiscreetError, FormatError, InvalidArgument
 from past_releases import Past
+from support.trees import bins_of
 
 METHODS = (dc.anonymity.DensityTree, dc.anonymity.Mondrian, dc.anonymity.Generalization)
 PEOPLE = {
@@ -178,7 +179,7 @@ def test_an_earlier_t_is_checked_by_the_hierarchy_it_was_promised_with(tmp_path:
 def test_a_grid_point_is_the_number_that_is_printed(low: float, high: float, steps: Any) -> None:
     grid = make_grid(Numeric("x", low, high), steps)
     assert [float(number_text(edge)) for edge in grid.edges] == list(grid.edges)
-    places = grid.bins(pa.array([float(number_text(edge)) for edge in grid.edges[:-1]]).to_numpy())
+    places = bins_of(grid, pa.array([float(number_text(edge)) for edge in grid.edges[:-1]]).to_numpy())
     assert places.tolist() == list(range(grid.levels))
 
 

@@ -22,6 +22,7 @@ from discreet.anonymity.risk.rules import Rules
 from discreet.core.columns.kinds import Categorical, Integer
 from discreet.errors import InvalidArgument
 from support.classes import keeps
+from support.trees import bins_of
 
 CLASSES = [0, 0, 0, 1, 1, 1]
 
@@ -60,7 +61,7 @@ def test_generalised_classes_keep_recursive_diversity_below_c_alone() -> None:
 
 def test_a_category_beyond_the_declared_ones_goes_to_the_last_bin() -> None:
     grid = make_grid(Categorical("job", ["cook", "smith", "nurse"]))
-    assert grid.bins(np.array([-1.0, 0.0, 2.0, 3.0, 99.0])).tolist() == [0, 0, 2, 2, 2]
+    assert bins_of(grid, np.array([-1.0, 0.0, 2.0, 3.0, 99.0])).tolist() == [0, 0, 2, 2, 2]
 
 
 TABLE = [0, 0, 0, 1, 1, 2, 2]

@@ -182,7 +182,7 @@ def test_a_later_release_keeps_it_next_to_an_earlier_one() -> None:
 
 
 def test_a_class_one_value_short_of_l_is_not_fine() -> None:
-    from discreet.anonymity.risk.people_kernels import people_ok
+    from discreet.anonymity.risk.persons import people_ok
 
     limits, fine = Rules(2, l_diversity=3).limits([]), np.ones(2, bool)
     people_ok(np.array([[[3.0], [2.0]], [[0.0], [0.0]]]), np.array([4, 4]), limits._replace(l_on=True), fine)

@@ -12,13 +12,13 @@ import pytest
 
 from discreet import Domain, noise
 from discreet.engines import GridMap
-from discreet.engines.passes.nested import NestedMap
+from discreet.engines.passes.cells import NestedMap
 from discreet.engines.passes.sums import SumsPass
 from discreet.engines.passes.trees import TreeMap
 from discreet.engines.tables.text_numbers import numbers_of_text
 from discreet.local import LocalHashing
 from discreet.noise.choice.runs import LARGEST_COUNT, Runs
-from discreet.noise.hashing import _support_kernels
+from discreet.noise.hashing import support as _support_kernels
 from discreet.noise.hashing.hash_kernels import PRIME
 
 LOW, HIGH = -2, 6

@@ -23,7 +23,7 @@ import discreet as dc
 from discreet import engines
 from discreet.core import Meter
 from discreet.engines import CellCounts, GridMap
-from discreet.engines.passes.counts import CellTally
+from discreet.engines.passes.tally import CellTally
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument, InvalidType, SchemaError
 
 LABELS = ["a", "b,c", 'say "x"', "two\nlines", "é"]
@@ -263,8 +263,8 @@ def test_counts_do_not_depend_on_how_they_are_kept(monkeypatch):
     ids = rng.integers(-1, 5000, 40_000)
     dense = CellTally(5000)
     dense.add(ids)
-    monkeypatch.setattr("discreet.engines.passes.counts.DENSE_CELLS", 10)
-    monkeypatch.setattr("discreet.engines.passes.counts.SORT_ROWS", 1000)
+    monkeypatch.setattr("discreet.engines.passes.tally.DENSE_CELLS", 10)
+    monkeypatch.setattr("discreet.engines.passes.tally.SORT_ROWS", 1000)
     sparse = CellTally(5000)
     for batch in np.array_split(ids, 97):
         sparse.add(batch)

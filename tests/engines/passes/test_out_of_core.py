@@ -15,8 +15,7 @@ import pytest
 
 import discreet as dc
 from discreet.core.output.progress import Meter
-from discreet.engines.passes.nearest import NearestMap
-from discreet.engines.passes.nested import NestedMap
+from discreet.engines.passes.cells import NearestMap, NestedMap
 from discreet.engines.passes.trees import TreeMap
 from discreet.engines.readers import RowCells
 from discreet.engines.source import Source

@@ -17,8 +17,7 @@ import pytest
 import discreet as dc
 from discreet.core.schema.dialect import Dialect
 from discreet.engines.persons import bounded
-from discreet.engines.persons.bounded import PersonTable
-from discreet.engines.persons.keys import PersonKeys
+from discreet.engines.persons.bounded import PersonKeys, PersonTable
 from discreet.engines.tables.same import same_key
 from discreet.errors import SchemaError
 

@@ -20,7 +20,7 @@ import pytest
 
 import discreet as dc
 from discreet.core.schema.dialect import Dialect
-from discreet.engines.persons.keys import PersonKeys
+from discreet.engines.persons.bounded import PersonKeys
 from discreet.engines.readers import column_batches
 from discreet.engines.tables.same import same_key
 from discreet.engines.tables.texts import as_text, text_of

@@ -121,6 +121,7 @@ def by_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded.kernels, "fill_entries", placed)
 
 
+@pytest.mark.slow
 def test_a_choice_by_place_loses_more_than_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
     by_place(monkeypatch)
     rest = person(1, (LEFT, RIGHT, LEFT, RIGHT, RIGHT, LEFT))

@@ -37,6 +37,7 @@ from spark_releases import (
     trees,
     write_pieces,
 )
+from support.trees import cuts_of
 
 pytest.importorskip("pyspark", reason="the extra is not installed: pip install 'discreet[spark]'")
 pytestmark = pytest.mark.filterwarnings(
@@ -108,6 +109,7 @@ def test_a_tree_is_the_same_from_memory_from_files_and_from_spark(
     assert trees(shuffled, (partitioner,)) == expected
 
 
+@pytest.mark.slow
 def test_marginals_are_the_same_from_memory_from_files_and_from_spark(folder: Path, shuffled: Any) -> None:
     fit = dc.MarginalSynopsis(2.0, DOMAIN, delta=1e-6, random_state=7).fit
     assert len({fit(table).synopsis_.digest for table in (ROWS, str(folder), shuffled)}) == 1
@@ -143,7 +145,9 @@ def test_rows_of_persons_are_bounded_where_they_are(unit: dc.Person, spark: Any,
     assert found.guarantee.unit.startswith("one person, with all their rows (at most ")
 
 
-@pytest.mark.parametrize("name", list(sketches()))
+@pytest.mark.parametrize(
+    "name", [next(iter(sketches())), *(pytest.param(n, marks=pytest.mark.slow) for n in [*sketches()][1:])]
+)
 def test_stored_reports_are_counted_on_spark_and_from_files(name: str, spark: Any, tmp_path: Path) -> None:
     mechanism = sketches()[name]
     rows, reports = report_table(mechanism)
@@ -155,6 +159,7 @@ def test_stored_reports_are_counted_on_spark_and_from_files(name: str, spark: An
     assert mechanism.aggregate(spark.read.parquet(str(path))) == expected
 
 
+@pytest.mark.slow
 def test_collected_reports_give_the_same_counts_from_sqlite_postgres_and_spark(spark: Any, tmp_path: Path) -> None:
     """Two collectors share a folder of segments; a device that tried both, around midnight too, is counted once."""
     from collecting import some_task
@@ -196,6 +201,7 @@ def test_collected_reports_give_the_same_counts_from_sqlite_postgres_and_spark(s
     assert found == expected
 
 
+@pytest.mark.slow
 def test_private_k_means_finds_the_same_centres(frame: Any) -> None:
     one = dc.PrivateKMeans(3, epsilon=2.0, domain=NUMBERS, random_state=7).fit(ROWS)
     two = dc.PrivateKMeans(3, epsilon=2.0, domain=NUMBERS, random_state=7).fit(frame)
@@ -238,6 +244,7 @@ def test_rows_are_perturbed_on_the_driver_in_their_order(frame: Any) -> None:
     assert released.equals(noisy.transform(brought))
 
 
+@pytest.mark.slow
 def test_an_anonymous_table_and_its_risk_come_from_a_frame(frame: Any) -> None:
     roles = {"age": "quasi-identifier", "income": "quasi-identifier", "sex": "sensitive"}
     domain = dc.Domain(
@@ -276,6 +283,7 @@ def test_labels_thresholds_and_drawn_rows_are_the_same_from_a_frame(frame: Any, 
     assert shown[0] == shown[1]
 
 
+@pytest.mark.slow
 def test_rows_of_a_frame_go_to_files_on_the_driver(frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from discreet.metric import perturber
     from discreet.metric import rows as _rows
@@ -312,15 +320,16 @@ def same_tree(method: Any, frame: Any, monkeypatch: pytest.MonkeyPatch, memory: 
     from discreet.anonymity.release import framed
 
     expected = method.fit(ROWS)
-    tree, counts = expected.tree_.to_dict(), expected.leaf_counts_
+    tree, counts = cuts_of(expected.tree_), expected.leaf_counts_
     monkeypatch.setattr(framed, "MEMORY", memory)
     no_rows_here(monkeypatch)
     found = method.fit(frame)
-    assert found.tree_.to_dict() == tree
+    assert cuts_of(found.tree_) == tree
     assert np.array_equal(found.leaf_counts_, counts)
     assert len(counts) > 8
 
 
+@pytest.mark.slow
 def test_a_tree_of_an_anonymous_table_grows_where_the_rows_are(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     same_tree(anonymous(), frame, monkeypatch, memory=1 << 18)  # one level, and every level is a job
 

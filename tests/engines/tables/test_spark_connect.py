@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 JOB = """
 import json, os, sys, warnings
 warnings.simplefilter("ignore")
-from discreet.engines.spark.java import provide_java
+from discreet.engines.spark.table import provide_java
 provide_java()
 os.environ.update(SPARK_LOCAL_IP="127.0.0.1", PYSPARK_PYTHON=sys.executable)
 from pyspark.sql import SparkSession

@@ -20,7 +20,7 @@ from discreet.local.numbers.mean_vectors import MeanVector
 from discreet.local.numbers.means import MeanResponse
 from discreet.local.numbers.square_wave import SquareWave, half_width
 from discreet.noise.reports.means import HALF, DuchiLaw, HybridLaw, PiecewiseLaw, Window, mean_law
-from discreet.noise.stream.numpy_streams import resample
+from discreet.noise.stream.generator import resample
 
 EPSILONS = [0.5, 1, 3, 5]
 METHODS = ["hybrid", "piecewise", "duchi"]
@@ -331,7 +331,7 @@ def test_vector_attributes_are_drawn_without_repeats_and_evenly() -> None:
     assert ((seen - expected) ** 2 / expected).sum() < chi2.ppf(1 - 1e-6, 20)
 
 
-@pytest.mark.parametrize("epsilon", [1, 5])
+@pytest.mark.parametrize("epsilon", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_vector_estimates(epsilon: float) -> None:
     m = MeanVector(epsilon, [0, 0, -1], [1, 100, 1])
     rows = np.random.default_rng(1).random((2000, 3)) * [1, 100, 2] - [0, 0, 1]

@@ -16,8 +16,9 @@ from discreet.local.mechanism import mechanism_from_dict
 from discreet.local.oracles.local_hashing import LocalHashing
 from discreet.local.wire import binary
 from discreet.noise import HashFamily
-from discreet.noise.hashing import _support_kernels, hash_kernels
+from discreet.noise.hashing import hash_kernels
 from discreet.noise.hashing import support as _support
+from discreet.noise.hashing import support as _support_kernels
 
 EPSILONS = [0.5, 1, 3, 5]
 P = 2**61 - 1
@@ -203,7 +204,9 @@ def test_support_equals_the_definition(width: int) -> None:
     buckets = np.where(rng.random(700) < 0.5, hit, rng.integers(0, width + 1, 700))  # some out of range
     wanted = np.zeros(3000, np.int64)
     points = family._points(values)
-    hash_kernels.count_support(points, functions, buckets.astype(np.uint64), *family._parameters(), wanted)
+    hash_kernels.count_support(
+        points, functions, buckets.astype(np.uint64), *family._parameters(), np.empty_like(points), wanted
+    )
     assert np.array_equal(family.support(values, functions, buckets), wanted)
     assert wanted.sum() >= 250
 
@@ -255,9 +258,9 @@ def test_doubtful_batches_are_counted_again() -> None:
     points = family._points(np.arange(40))
     width, k0, k1, terms = family._parameters()
     wanted, sure, doubtful = np.zeros((3, 40), np.int64)
-    hash_kernels.count_support(points, functions, buckets, width, k0, k1, terms, wanted)
-    _support_kernels.count_support(points, functions, buckets, width, k0, k1, _support_kernels.SLACK, sure)
-    _support_kernels.count_support(points, functions, buckets, width, k0, k1, np.uint64(2**58), doubtful)
+    hash_kernels.count_support(points, functions, buckets, width, k0, k1, terms, np.empty_like(points), wanted)
+    _support_kernels.add_support(points, functions, buckets, width, k0, k1, _support_kernels.SLACK, sure)
+    _support_kernels.add_support(points, functions, buckets, width, k0, k1, np.uint64(2**58), doubtful)
     assert wanted.tolist() == sure.tolist() == doubtful.tolist()
 
 

@@ -166,6 +166,7 @@ def test_unused_points_are_messages_and_others_are_not() -> None:
     assert sent.max() >= 20
 
 
+@pytest.mark.slow
 def test_the_order_with_the_smallest_error_is_taken() -> None:
     for epsilon, d in ((0.2, 50), (0.5, 1024), (2, 300), (4, 2000), (6, 700), (30, 40)):
         best = ProjectiveGeometry(epsilon, d)

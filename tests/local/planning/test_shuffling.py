@@ -106,7 +106,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("local", [1, 2, 3])
+@pytest.mark.parametrize("local", [1, pytest.param(2, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize(("name", "make", "n"), CASES, ids=[f"{c[0]}, n={c[2]}" for c in CASES])
 def test_bounds_are_never_below_the_truth(name: str, make: Any, n: int, local: float) -> None:
     table = make(local)

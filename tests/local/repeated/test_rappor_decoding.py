@@ -54,7 +54,8 @@ def coverage(bits: int, hashes: int, cohorts: int, candidates: int, n: int, runs
 
 
 @pytest.mark.parametrize(
-    ("bits", "hashes", "cohorts", "candidates", "n"), [(32, 2, 8, 60, 200_000), (16, 1, 16, 50, 1_000_000)]
+    ("bits", "hashes", "cohorts", "candidates", "n"),
+    [(32, 2, 8, 60, 200_000), pytest.param(16, 1, 16, 50, 1_000_000, marks=pytest.mark.slow)],
 )
 def test_intervals_cover(bits: int, hashes: int, cohorts: int, candidates: int, n: int) -> None:
     runs = 50
@@ -96,7 +97,7 @@ def unlisted_setting(runs: int, others: int) -> tuple[Any, Any, Any]:
     return np.array(with_column), np.array(without), np.array(scores)
 
 
-@pytest.mark.parametrize("others", [1, 50])
+@pytest.mark.parametrize("others", [pytest.param(1, marks=pytest.mark.slow), 50])
 def test_unlisted_values_do_not_lift_the_candidates(others: int) -> None:
     good, biased, scores = unlisted_setting(50, others)
     assert abs(good.mean()) < 4 * good.mean(axis=1).std() / math.sqrt(50)

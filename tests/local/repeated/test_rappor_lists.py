@@ -49,6 +49,7 @@ def crowd(
     return m.estimate(counts, asked), np.append(truth[listed], np.zeros(more))
 
 
+@pytest.mark.slow
 def test_two_thousand_candidates_at_eight_by_128_are_decoded_with_honest_errors() -> None:
     """Absent candidates have z-values of mean 0 and spread 1; intervals of all cover; common values are found."""
     found, truth = crowd("exp", 100, 10**6, 1910, 1, TYPICAL)

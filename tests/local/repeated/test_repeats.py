@@ -85,6 +85,7 @@ def test_averaging_undoes_fresh_noise_and_not_stored_responses() -> None:
     assert stored.epsilon_over(rounds) == epsilon  # the bound holds for any number of rounds
 
 
+@pytest.mark.slow
 def test_the_permanent_response_stops_the_average() -> None:
     """RAPPOR with its permanent response drawn anew each time gives the value away; kept, it does not."""
     m = Rappor(0.75, 0.25, 0.75, bits=16, hashes=2, cohorts=1, key=3)

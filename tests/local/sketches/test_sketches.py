@@ -133,6 +133,7 @@ def simulate(kind: Any, epsilon: float, k: int, width: int, runs: int) -> tuple[
     return np.array(found), exact, hits / (8 * runs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "epsilon", "k", "width"),
     [
@@ -151,7 +152,7 @@ def test_mean_variance_and_coverage_over_keys(kind: Any, epsilon: float, k: int,
     assert 0.93 < coverage < 0.97
 
 
-@pytest.mark.parametrize("epsilon", [0.5, *(pytest.param(e, marks=pytest.mark.slow) for e in (1, 3)), 5])
+@pytest.mark.parametrize("epsilon", [0.5, *(pytest.param(e, marks=pytest.mark.slow) for e in (1, 3, 5))])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_budget(kind: Any, epsilon: float) -> None:
     found, exact, coverage = simulate(kind, epsilon, 8, 16, runs := 300)

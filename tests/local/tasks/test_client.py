@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -393,7 +394,7 @@ def test_a_kill_at_any_moment_leaves_no_report_that_was_not_charged(tmp_path: Pa
             time.sleep(0.03 + 0.037 * kill)
             running.send_signal(signal.SIGKILL)
             made += running.stdout.read().count("made")
-        with DeviceFile(tmp_path / "device") as file:
+        with closing(DeviceFile(tmp_path / "device")) as file:
             state = json.loads(file.state.to_json())
         waiting = {bytes.fromhex(f)[1:17]: bytes.fromhex(f) for _, f, *_ in state["frames"]}
         frames = {**server.frames, **waiting}

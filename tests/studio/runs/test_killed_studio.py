@@ -72,7 +72,7 @@ def test_a_killed_studio_goes_on_and_releases_nothing_twice(tmp_path: Path) -> N
         assert status(project)["state"] == "lost"
         assert {p.name for p in folder.iterdir()} == {"job.toml", "status.json", "run.lock"}
         page = server.client.get(f"{address}/1").text
-        assert "Entry 1 of the account had been reserved" in page
+        assert "Entry 1 of the account was reserved" in page
         assert "ε = 1.5 is left, 0.5 afterwards." in re.sub(r"0\.50\d+", "0.5", page)
         assert "lost, stays spent" in server.client.get(f"/p/{project.id}/account").text
         server.client.post(f"{address}/1/again", data=fields(page))

@@ -45,8 +45,8 @@ def rows_of(domain: dc.Domain) -> np.ndarray:
 @pytest.fixture(autouse=True)
 def _small_buffers(monkeypatch):
     """Rows are counted in buffers of a fixed size, 64 MiB at most, which would hide what is measured here."""
-    monkeypatch.setattr("discreet.engines.passes.counts.SORT_ROWS", 2**16)
-    monkeypatch.setattr("discreet.engines.passes.counts.DENSE_CELLS", 2**16)
+    monkeypatch.setattr("discreet.engines.passes.tally.SORT_ROWS", 2**16)
+    monkeypatch.setattr("discreet.engines.passes.tally.DENSE_CELLS", 2**16)
 
 
 class Touched(BaseException):

@@ -329,10 +329,11 @@ def test_the_gradient_of_the_mixture_is_that_of_its_counts():
 
     def value(x):
         share = problem.axes.shares(x[3:9].reshape(3, 2), np.exp(x[9:].reshape(3, 2)))[0]
-        return pull @ _mixture_kernels.expected(problem.starts, problem.index, share, x[:3])
+        return pull @ _mixture_kernels.expected(problem.starts, problem.index, share, x[:3], np.zeros(36))
 
     share, by_mean, by_spread = problem.axes.shares(means, np.exp(logs))
-    parts = _mixture_kernels.gradient(problem.starts, problem.index, share, by_mean, by_spread, masses, pull)
+    parts = np.zeros(3), np.zeros((3, 2)), np.zeros((3, 2))
+    _mixture_kernels.gradient(problem.starts, problem.index, share, by_mean, by_spread, masses, pull, *parts)
     at = np.concatenate([masses, means.ravel(), logs.ravel()])
     np.testing.assert_allclose(
         np.concatenate([p.ravel() for p in parts]), approx_fprime(at, value, 1e-6), rtol=1e-3, atol=1e-2

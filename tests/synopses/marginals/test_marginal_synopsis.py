@@ -180,7 +180,7 @@ def test_intervals_cover():
 
 
 @pytest.mark.parametrize("budget", [{"epsilon": 1.0}, {"epsilon": 0.1, "delta": 1e-6}], ids=str)
-@pytest.mark.parametrize("bound", [0.8, 0.0], ids=["dependent", "independent"])
+@pytest.mark.parametrize("bound", [0.8, pytest.param(0.0, marks=pytest.mark.slow)], ids=["dependent", "independent"])
 def test_intervals_cover_where_little_was_measured(budget, bound):
     """All cells of one and two columns, measured together or not: of 95 % intervals nearly nine in ten hold.
 
@@ -202,6 +202,7 @@ def test_intervals_cover_where_little_was_measured(budget, bound):
     assert np.mean(hits) > 0.88
 
 
+@pytest.mark.slow
 def test_intervals_cover_where_questions_cut_the_groups_that_were_measured():
     """Stretches of numbers at a small budget: every pair that was measured splits its groups by the same guess."""
     hits = []

@@ -5,18 +5,17 @@ The rules are closed under union, so merging from the leaves upwards would end w
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from discreet.anonymity.growth.cells import Cells
+from discreet.anonymity.growth.grid import Cells
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.distances import Limits, is_ok, rows_by_class, tallied
-from discreet.anonymity.risk.people_kernels import measure_people, people_ok
-from discreet.anonymity.risk.persons import persons_by_node
+from discreet.anonymity.risk.persons import measure_people, people_ok, persons_by_node
 from discreet.anonymity.risk.rules import Rules, stacked
 from discreet.core import AnyArray, BoolArray, IntArray, jit, quickly
 from discreet.errors import InvalidArgument
@@ -57,24 +56,38 @@ def enforce(
     is the number of equal rows that each entry stands for.
     """
     codes = stacked(sensitive, len(leaf))
-    kept = np.ones(len(leaf), bool)
-    allowed = math.floor(suppress * _size(kept, rows) + 1e-9)
-    while True:
+
+    def check(kept: BoolArray) -> tuple[BoolArray, IntArray]:
         limits = rules.limits(sensitive, kept, rows, persons)
         picked = [None if given is None else given[kept] for given in (persons, rows)]
-        fine, counts = _fine_nodes(tree, leaf[kept], codes[:, kept], limits, *picked, weigh=rules.per_person)
-        doomed = in_the_way(tree, fine, counts, allowed - _size(~kept, rows))
-        if not len(doomed):
-            break
-        edge = np.zeros(tree.n_nodes + 1, np.int64)
-        edge[doomed] += 1
-        np.subtract.at(edge, tree.ends[doomed], 1)
-        kept &= np.cumsum(edge)[leaf] == 0
+        return _fine_nodes(tree, leaf[kept], codes[:, kept], limits, *picked, weigh=rules.per_person)
+
+    kept, fine, counts = settle(tree, leaf, _size(np.ones(len(leaf), bool), rows), suppress, check)
     refuse_root(rules, sensitive, kept, bool(fine[0]) and counts[0] > 0, persons, rows)
     shown = shown_nodes(tree, fine)
     occupied = (tree.column < 0) & (counts > 0)
     node = np.where(kept, shown[leaf], -1).astype(np.int64)
     return EnforcedCells(node, int((shown[occupied] != np.flatnonzero(occupied)).sum()), _size(~kept, rows))
+
+
+def settle(
+    tree: Tree, leaf: AnyArray, n: int, suppress: float, check: Callable[[BoolArray], tuple[BoolArray, IntArray]]
+) -> tuple[BoolArray, BoolArray, IntArray]:
+    """Suppress what is in the way, at most a share of n rows, until nothing changes.
+
+    ``check`` returns which nodes are empty or keep the rules, and their rows, given which of the entries are kept;
+    ``leaf`` is the leaf of each entry. Returns the entries that are kept, and what it says of them.
+    """
+    kept, allowed = np.ones(len(leaf), bool), math.floor(suppress * n + 1e-9)
+    while True:
+        fine, counts = check(kept)
+        doomed = in_the_way(tree, fine, counts, allowed - n + int(counts[0]))
+        if not len(doomed):
+            return kept, fine, counts
+        edge = np.zeros(tree.n_nodes + 1, np.int64)
+        edge[doomed] += 1
+        np.subtract.at(edge, tree.ends[doomed], 1)
+        kept &= np.cumsum(edge)[leaf] == 0
 
 
 def _size(chosen: BoolArray, rows: IntArray | None) -> int:

@@ -2,7 +2,7 @@
 
 Splits depend on the data, so they are only allowed at points that were public before. A column is divided into *bins*
 ``0..levels-1``: equal steps of a numeric column, or categories. If missing values have a branch of their own, it is one
-more bin behind the last. A cell covers a run of bins ``first..last`` of each column.
+more bin behind the last. A cell covers a run of bins ``first..last`` of each column; every method releases `Cells`.
 """
 
 import itertools
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from discreet.anonymity.risk.hierarchy import MISSING, OR_MISSING, printed_category
 from discreet.core import (
+    AnyArray,
     Categorical,
     Column,
     Date,
@@ -26,6 +27,7 @@ from discreet.core import (
     Integer,
     Numeric,
     Time,
+    category_text,
     checks,
     coding,
     date_text,
@@ -91,18 +93,13 @@ class Grid:
         """Number of bins, all counted."""
         return self.levels + self.own_missing
 
-    def bins(self, coordinates: FloatArray) -> IntArray:
-        """Return the bin of each coordinate; -1 for a missing value without a bin."""
-        found = np.empty(len(coordinates), np.uint16)
-        self.write_bins(coordinates, found)
-        return np.where(found == NO_BIN, -1, found.astype(np.int64))
-
     def write_bins(self, coordinates: FloatArray, out: npt.NDArray[np.uint16]) -> int:
         """Write the bin of each coordinate, `NO_BIN` for a missing value without a bin; return the number of these."""
         missing = self.levels if self.own_missing else NO_BIN
         if self._even:
             find = quickly(_even_bins, len(out))
-            return int(find(coordinates, self._edges, missing, out))
+            with np.errstate(all="ignore"):  # as kernels do: a far value is in the first bin or the last
+                return int(find(coordinates, self._edges, missing, out))
         lost = np.isnan(coordinates)
         if self.numeric:
             found = np.searchsorted(self._edges[1:-1], coordinates, side="right")
@@ -202,15 +199,6 @@ class Grid:
         """True for a coded bottom (first bin), and for a coded top (last bin); `discreet.core.columns.coding`."""
         below, above = coding.edges(self.column)
         return below is not None, above is not None
-
-    def centers(self) -> FloatArray:
-        """Return a representative coordinate of every bin, on the column's own axis; NaN for the missing bin."""
-        if self.numeric:
-            edges = np.array(self.edges)
-            middle = (edges[:-1] + edges[1:]) / 2
-        else:
-            middle = np.array(self.order) + 0.5
-        return np.append(middle, np.nan) if self.own_missing else middle
 
 
 def make_grid(
@@ -337,13 +325,8 @@ def _even_bins(coordinates: Any, edges: Any, missing: int, out: Any) -> int:  # 
 def date_edges(column: Date, steps: Any) -> tuple[float, ...]:
     """Return the grid points of a column of dates, the bounds included.
 
-    Parameters
-    ----------
-    column : Date
-        The declaration.
-    steps : None, str, int or list
-        A calendar unit ("day", "month", "year"); how many steps, of whole days and all but equal; or the inner grid
-        points as dates. None: the finest unit of at most 256 steps, or years.
+    ``steps`` is a calendar unit ("day", "month", "year"); how many steps, of whole days and all but equal; or the inner
+    grid points as dates. None: the finest unit of at most 256 steps, or years.
     """
     label = f"grid of column {column.name!r}"
     fix = f"grid={{{column.name!r}: 'month'}}"
@@ -378,3 +361,54 @@ def _given_dates(column: Date, steps: Sequence[Any], label: str, fix: str) -> tu
         low, high = column.to_dict()["bounds"]
         raise InvalidArgument(label, list(map(str, steps)), f"rising dates strictly between {low} and {high}", fix)
     return tuple(points)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of a release.
+
+    ``first`` and ``last`` (cells by columns) are the run of bins of each cell, both ends included. ``of`` is the cell
+    of each row, -1 for a suppressed row.
+    """
+
+    grids: tuple[Grid, ...]
+    first: IntArray
+    last: IntArray
+    of: IntArray
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return len(self.first)
+
+    def counts(self) -> IntArray:
+        """Return the rows of every cell."""
+        return np.bincount(self.of[self.of >= 0], minlength=self.n_cells)
+
+    def texts(self, column: int) -> list[str]:
+        """Return the printed texts of a column, one per cell."""
+        runs, place = self.runs(column)
+        written = [self.grids[column].text(a, b) for a, b in runs.tolist()]
+        return [written[i] for i in place]
+
+    def runs(self, column: int) -> tuple[IntArray, AnyArray]:
+        """Return the distinct runs of bins of a column, rising (first and last bin), and the run of each cell."""
+        both = self.first[:, column].astype(np.uint32) << np.uint32(16)  # bins are numbers of 16 bits
+        both |= self.last[:, column].astype(np.uint32)
+        distinct = np.unique(both)
+        place = np.searchsorted(distinct, both).astype(np.min_scalar_type(len(distinct)))
+        return np.stack([distinct >> np.uint32(16), distinct & np.uint32(0xFFFF)], 1).astype(np.int64), place
+
+    def legend(self) -> dict[str, Any]:
+        """Return the meaning of the printed labels, as the fact ``labels`` of a guarantee; empty without labels."""
+        found: dict[str, dict[str, list[str]]] = {}
+        for j, grid in enumerate(self.grids):
+            runs = self.runs(j)[0].tolist() if grid.labels else []
+            ends = [(a, min(b, grid.levels - 1)) for a, b in runs if a < grid.levels]
+            parts = [part for a, b in ends if b - a + 1 < grid.levels for part in grid.parts(a, b)]  # the whole is "*"
+            named = {text: (a, b) for text, a, b in parts if a < b}
+            if named:
+                found[grid.name] = {
+                    t: list(map(category_text, grid.categories(*named[t]) or [])) for t in sorted(named)
+                }
+        return {"labels": found} if found else {}

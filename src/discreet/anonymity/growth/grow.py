@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,9 @@ Run = Callable[[IntArray, IntArray, int], IntArray]
 _THREADED = 1 << 14
 #: Rows times columns, and leaves times columns, up to which a table is grown without kernels: a fifth of a second.
 _SMALL, _SMALL_NODES = 1 << 16, 1 << 11
+#: The same for all small tables of a process together: two seconds. Whoever grows more of them is served by kernels.
+_MOST_PLAIN = 1 << 18
+_plain_steps = [0]
 #: Places on a grid of given points, in units.
 _FINE = 1 << 24
 #: A numeric target with more values than this is taken in classes of equal size.
@@ -185,13 +189,11 @@ def grow_tree(
     number of upper levels that are split by looking ahead. ``threads`` does not change the result.
     """
     n = bins.shape[1]
-
-    def moments(places: IntArray) -> criteria.Moments:
-        return criteria.moments(np.array(bins.T, order="C"), places)
-
-    grower = make_grower(grids, limits, criterion, min_share, max_depth, tiers, moments)
+    grower = make_grower(grids, limits, criterion, min_share, max_depth, tiers, partial(_moments, bins))
     codes = np.empty((0, n), np.int64) if sensitive is None else sensitive
-    if threads and criterion != "label" and n * len(bins) <= _SMALL and n // limits.k * len(bins) <= _SMALL_NODES:
+    small = n * len(bins) <= _SMALL and n // limits.k * len(bins) <= _SMALL_NODES
+    if threads and criterion != "label" and small and _plain_steps[0] <= _MOST_PLAIN:
+        _plain_steps[0] += n * len(bins)
         nodes, ids = grow_plainly(grower, bins, codes)
         return _with_leaves(grids, slim(nodes), ids)
     labels = make_labels(len(codes), target if criterion == "label" else None, weight)
@@ -203,6 +205,61 @@ def grow_tree(
     else:
         nodes = _grow_on_all_cores(run, n, *grower.root(n))
     return _with_leaves(grids, nodes, ids)
+
+
+def grow_on(
+    tree: Tree,
+    bins: Bins,
+    leaf: IntArray,
+    waiting: IntArray,
+    limits: Limits,
+    *,
+    criterion: str,
+    sensitive: IntArray,
+    min_share: float,
+    max_depth: int,
+    tiers: Mapping[int, IntArray],
+) -> tuple[Tree, IntArray]:
+    """Split leaves further where the rules allow it; return the tree and the leaf of each row.
+
+    A leaf becomes what growth on all records would make of its cell. ``bins``, ``leaf`` and ``sensitive`` are those of
+    all rows, ``waiting`` the leaves to look at, in rising order. The other arguments are those of `grow_tree`.
+    """
+    held = np.bincount(leaf, minlength=tree.n_nodes)
+    waiting = waiting[held[waiting] >= 2 * limits.k]
+    if not len(waiting):
+        return tree, leaf
+    chosen = np.zeros(tree.n_nodes, bool)
+    chosen[waiting] = True
+    rows = np.flatnonzero(chosen[leaf])
+    rows = rows[np.argsort(leaf[rows], kind="stable")]
+    grower = make_grower(tree.grids, limits, criterion, min_share, max_depth, tiers, partial(_moments, bins))
+    cells = np.stack(tree.cells_of(waiting), 1)
+    own, codes = np.ascontiguousarray(bins[:, rows]), np.ascontiguousarray(sensitive[:, rows])
+    ends = np.cumsum(held[waiting])
+    roots = np.stack([ends - held[waiting], ends, tree.levels[waiting]], 1)
+    run, _, ids = grower.on(own, codes, make_labels(len(sensitive)))
+    nodes = run(roots, cells, 0)
+    # As `stitch` does, for many small pieces at once.
+    piece = np.searchsorted(roots[:, 0], nodes[:, BEGIN], side="right") - 1
+    sizes = np.ones(tree.n_nodes, np.int64)
+    sizes[waiting] = np.bincount(piece, minlength=len(waiting))
+    place = np.cumsum(sizes) - sizes
+    shift = (place[waiting] - np.searchsorted(piece, np.arange(len(waiting))))[piece]
+    right = np.where(tree.right >= 0, place[tree.right], -1)
+    whole = np.empty((int(sizes.sum()), ROWS + 1), np.int64)
+    whole[place] = np.stack([tree.column, tree.cut, right, tree.criterion, held], 1)
+    new = slim(nodes).astype(np.int64)
+    new[:, RIGHT] += np.where(new[:, RIGHT] >= 0, shift, 0)
+    at = np.arange(len(new)) + shift
+    whole[at] = new
+    moved, last = place[leaf], new[:, COLUMN] < 0  # leaves come in the order of their rows
+    moved[rows[ids]] = np.repeat(at[last], new[last, ROWS])
+    return finish(tree.grids, whole).tree, moved
+
+
+def _moments(bins: Bins, places: IntArray) -> criteria.Moments:
+    return criteria.moments(np.array(bins.T, order="C"), places)
 
 
 def _with_leaves(grids: Sequence[Grid], nodes: IntArray, ids: IntArray) -> GrownTree:
@@ -280,7 +337,7 @@ def make_space(grids: Sequence[Grid], tiers: Mapping[int, IntArray]) -> GridSpac
     d, most = len(grids), max(g.n_bins for g in grids)
     edges = np.zeros((d, most + 1))
     places = np.zeros((d, most), np.int64)
-    units, steps = np.empty(d), np.ones(d, np.int64)
+    units = np.empty(d)
     missing = np.full(d, -1, np.int64)
     tier = np.zeros((d, most + 1), np.int64)
     form = np.zeros(d, np.int64)
@@ -295,14 +352,14 @@ def make_space(grids: Sequence[Grid], tiers: Mapping[int, IntArray]) -> GridSpac
         else:
             middles = np.rint((points[:-1] + points[1:]) / 2 * _FINE).astype(np.int64)
             places[j, : grid.n_bins] = middles
-            units[j], steps[j], form[j] = 1 / _FINE, _FINE // grid.levels, 1
+            units[j], form[j] = 1 / _FINE, 1
         if grid.own_missing:
             missing[j] = grid.levels
         if j in tiers:
             tier[j, 1 : grid.levels] = tiers[j]
             form[j] = 2
     even = all((places[j, : g.n_bins] == np.arange(g.n_bins)).all() for j, g in enumerate(grids))
-    return GridSpace(edges, places, units, steps, missing, tier, form, bool(even), np.zeros((0, d)))
+    return GridSpace(edges, places, units, missing, tier, form, bool(even), np.zeros((0, d)))
 
 
 def make_labels(n_sensitive: int, target: CodedColumn | None = None, weight: float = 1.0) -> Labels:

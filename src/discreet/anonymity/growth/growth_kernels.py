@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet.anonymity.growth._choice_kernels import choose, put_in_order
 from discreet.anonymity.growth._count_kernels import (
     CUT_LEFT,
     GAIN,
@@ -22,6 +21,7 @@ from discreet.anonymity.growth._count_kernels import (
     sorts,
     sum_to_cuts,
 )
+from discreet.anonymity.growth._rule_kernels import choose, put_in_order
 from discreet.anonymity.growth.criteria import CELL, FACTOR, MONDRIAN, SPREAD, WIDTH, label_gains, square_gains
 from discreet.anonymity.growth.search_kernels import describe, list_cuts, tally_node, widest_first
 from discreet.core import inlined, jit

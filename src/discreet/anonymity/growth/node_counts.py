@@ -7,7 +7,6 @@ sensitive as the rows.
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -105,19 +104,6 @@ class NodeCounts:
 
     def _added(self) -> tuple[IntArray, IntArray, IntArray]:
         return self.counts, self.sums, self.values
-
-    def to_bytes(self) -> bytes:
-        """Write the numbers down, to be sent."""
-        out = io.BytesIO()
-        np.savez_compressed(out, *self._added())
-        return out.getvalue()
-
-    @classmethod
-    def from_bytes(cls, job: CountJob, written: bytes) -> NodeCounts:
-        """Read what `to_bytes` wrote of a job."""
-        with np.load(io.BytesIO(written), allow_pickle=False) as found:
-            counts, sums, values = (found[name] for name in found.files)
-        return cls(job, counts, sums, values)
 
 
 @jit

@@ -93,14 +93,7 @@ def grow_outside(
 ) -> GrownTree:
     """Grow the tree that `grow_tree` grows on the same rows; the leaves of the rows are not kept.
 
-    Parameters
-    ----------
-    rows : DistantRows
-        The build records.
-    memory : int
-        Bytes that counts may take, and as many the rows that are grown at a time.
-    grids, limits, criterion, min_share, max_depth, tiers
-        As there.
+    Counts may take ``memory`` bytes, and as many the rows that are grown at a time.
     """
     grower = make_grower(grids, limits, criterion, min_share, max_depth, tiers, rows.moments)
     of_row = WORKERS * (_ROW + 8 * len(grids) + 8 * len(limits.t_kind))

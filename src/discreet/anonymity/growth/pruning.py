@@ -91,8 +91,7 @@ def prune(
 
     path = pruning_path(grown.tree, grown.counts)
     chosen = choose_price(path, list(in_order(one, range(min(folds, n)))), n)
-    at = path.collapsed <= chosen
-    tree = grown.tree.collapsed(at)
+    tree, _ = grown.tree.collapsed(np.flatnonzero(path.collapsed <= chosen))
     leaf = tree.route(bins)
     return GrownTree(tree, tree.totals(np.bincount(leaf, minlength=tree.n_nodes)), leaf)
 

@@ -49,8 +49,7 @@ class GridSpace(NamedTuple):
     #: the declared width.
     places: Any
     units: Any
-    #: Width of one step, the least that a box is taken to have; in units.
-    steps: Any
+
     #: The bin for missing values, or -1.
     missing: Any
     #: Depth of the hierarchy node that ends at a cut, for columns with a hierarchy; otherwise all 0.

@@ -6,7 +6,6 @@ the cut, so every record has exactly one leaf, also one that was never seen.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,10 +14,7 @@ import numpy as np
 
 from discreet.anonymity.growth import criteria as _criteria
 from discreet.anonymity.growth.grid import Bins, Grid
-from discreet.core import AnyArray, BoolArray, Domain, FloatArray, IntArray, jit, quickly
-from discreet.errors import DiscreetError, FormatError
-
-_FORMAT, _FORMAT_VERSION = "discreet.partition", 1
+from discreet.core import AnyArray, FloatArray, IntArray, jit, quickly
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +64,6 @@ class Tree:
         """The number of splits above each node."""
         return quickly(_levels, self.n_nodes)(self.parent)
 
-    @property
-    def depth(self) -> int:
-        """The most cuts that lead to a leaf."""
-        return int(self.levels.max())
-
     @cached_property
     def ends(self) -> AnyArray:
         """The end of the subtree of each node: that of node i is ``i .. ends[i] - 1``."""
@@ -81,8 +72,8 @@ class Tree:
     @cached_property
     def cells(self) -> tuple[AnyArray, AnyArray]:
         """First and last bin of every node on every column."""
-        last = np.array([g.n_bins - 1 for g in self.grids], np.int64)
-        return quickly(_node_cells, self.n_nodes * len(last))(self.column, self.cut, self.right, last)
+        first, last = self.cells_of(np.arange(self.n_nodes))
+        return first.astype(np.int32), last.astype(np.int32)
 
     def cells_of(self, nodes: IntArray) -> tuple[AnyArray, AnyArray]:
         """Return first and last bin of some nodes, in rising order: less to hold than `cells` of millions of nodes."""
@@ -130,58 +121,18 @@ class Tree:
         inside = (at >= 0) & (node < self.ends[top[np.maximum(at, 0)]])
         return np.where(inside, top[np.maximum(at, 0)], node)
 
-    def collapsed(self, at: BoolArray) -> Tree:
-        """Return the tree with the nodes marked made leaves."""
-        collapse = quickly(_collapse, self.n_nodes)
-        keep, column, cut, right, criterion = collapse(self.column, self.cut, self.right, self.criterion, self.ends, at)
-        return Tree(self.grids, column[keep], cut[keep], right[keep], criterion[keep])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return grids and cuts as plain data; nothing of it counts records."""
-        return {
-            "format": _FORMAT,
-            "format_version": _FORMAT_VERSION,
-            "columns": [
-                {"name": g.name, **g.column.to_dict(), "edges": list(g.edges), "order": list(g.order)}
-                | ({"labels": list(map(list, g.labels))} if g.labels else {})
-                for g in self.grids
-            ],
-            "column": self.column.tolist(),
-            "cut": self.cut.tolist(),
-            "criterion": [None if c < 0 else _criteria.NAMES[c] for c in self.criterion],
-        }
-
-    @classmethod
-    def from_dict(cls, facts: Any) -> Tree:
-        """Read what `to_dict` wrote."""
-        if not isinstance(facts, Mapping) or facts.get("format") != _FORMAT:
-            raise FormatError("not a Discreet partition: the field 'format' is missing or another")
-        if facts.get("format_version") != _FORMAT_VERSION:
-            raise FormatError(f"not a partition this version can read: format_version must be {_FORMAT_VERSION}")
-        try:
-            grids = tuple(_read_grid(c) for c in facts["columns"])
-            column, cut = np.array(facts["column"], np.int32), np.array(facts["cut"], np.int32)
-            named = [-1 if c is None else _criteria.NAMES.index(c) for c in facts["criterion"]]
-        except (KeyError, TypeError, ValueError, OverflowError, DiscreetError) as error:
-            raise FormatError(f"the partition is damaged: {error}") from None
-        right = quickly(_rights, len(column))(column) if column.ndim == 1 and len(column) else np.empty(0, np.int64)
-        tree = cls(grids, column, cut, right, np.array(named, np.int64))
-        tree._check()
-        return tree
-
-    def _check(self) -> None:
-        """Refuse a table of nodes that is no tree, or cuts outside its cells."""
-        sizes = {len(a) for a in (self.column, self.cut, self.right, self.criterion)}
-        inner = self.column >= 0
-        good = len(sizes) == 1 and self.n_nodes > 0 and bool((self.column < len(self.grids)).all())
-        good = good and int(self.n_leaves) == int(inner.sum()) + 1 and bool((self.right[inner] > 0).all())
-        if good:
-            first, last = self.cells
-            at = np.flatnonzero(inner)
-            below, above = first[at, self.column[at]], last[at, self.column[at]]
-            good = bool(((self.cut[at] > below) & (self.cut[at] <= above)).all())
-        if not good:
-            raise FormatError("the partition is damaged: its nodes are no tree of cuts on its grids")
+    def collapsed(self, nodes: IntArray) -> tuple[Tree, IntArray]:
+        """Return the tree with some nodes made leaves, and the new number of each node that is left."""
+        inner = np.unique(nodes[self.column[nodes] >= 0])
+        above = np.zeros(self.n_nodes + 1, np.int32)
+        above[inner + 1] += 1
+        np.subtract.at(above, self.ends[inner], 1)
+        keep = np.cumsum(above[:-1]) == 0
+        place = np.cumsum(keep) - 1
+        right = np.where(self.right >= 0, place[self.right], -1)
+        column, cut, right, criterion = (np.array(a) for a in (self.column, self.cut, right, self.criterion))
+        column[inner] = cut[inner] = right[inner] = criterion[inner] = -1
+        return Tree(self.grids, column[keep], cut[keep], right[keep], criterion[keep]), place
 
 
 def grid_shares(grid: Grid) -> FloatArray:
@@ -192,14 +143,6 @@ def grid_shares(grid: Grid) -> FloatArray:
     else:
         points = np.arange(grid.levels + 1) / grid.levels
     return np.append(points, 1 + 1 / grid.levels) if grid.own_missing else points
-
-
-def _read_grid(facts: Mapping[str, Any]) -> Grid:
-    keys = ("kind", "bounds", "categories", "role", "missing", "bottom", "top")
-    declared = {key: facts[key] for key in keys if key in facts}
-    column = Domain({facts["name"]: declared}).columns[0]
-    labels = tuple((int(a), int(b), str(label)) for a, b, label in facts.get("labels", ()))
-    return Grid(column, tuple(map(float, facts["edges"])), tuple(map(int, facts["order"])), labels)
 
 
 @jit
@@ -216,42 +159,6 @@ def _ends(column: Any, right: Any) -> AnyArray:  # pragma: no cover
     for i in range(column.size - 1, -1, -1):
         end[i] = i + 1 if column[i] < 0 else end[right[i]]
     return end
-
-
-@jit
-def _rights(column: Any) -> IntArray:  # pragma: no cover
-    """Return the right children of nodes listed depth first; -2 marks a list that is no tree."""
-    right = np.full(column.size, -1, np.int64)
-    waiting = np.empty(column.size, np.int64)
-    depth = 0
-    for i in range(column.size):
-        if i > 0 and column[i - 1] < 0:  # after a leaf comes the right child of the last node that waits for one
-            if depth == 0:
-                return np.full(column.size, -2, np.int64)
-            depth -= 1
-            right[waiting[depth]] = i
-        if column[i] >= 0:
-            waiting[depth] = i
-            depth += 1
-    return right
-
-
-@jit
-def _node_cells(column: Any, cut: Any, right: Any, last_bins: Any) -> tuple[IntArray, IntArray]:  # pragma: no cover
-    d = last_bins.size
-    first = np.zeros((column.size, d), np.int32)
-    last = np.zeros((column.size, d), np.int32)
-    for m in range(d):
-        last[0, m] = last_bins[m]
-    for i in range(column.size):
-        if column[i] >= 0:
-            a, b = i + 1, right[i]
-            for m in range(d):
-                first[a, m] = first[b, m] = first[i, m]
-                last[a, m] = last[b, m] = last[i, m]
-            last[a, column[i]] = cut[i] - 1
-            first[b, column[i]] = cut[i]
-    return first, last
 
 
 @jit
@@ -285,26 +192,3 @@ def _route(bins: Any, column: Any, cut: Any, right: Any) -> IntArray:  # pragma:
             node = node + 1 if bins[column[node], i] < cut[node] else right[node]
         leaf[i] = node
     return leaf
-
-
-@jit
-def _collapse(column: Any, cut: Any, right: Any, criterion: Any, ends: Any, at: Any) -> Any:  # pragma: no cover
-    """Mark what is left when the nodes ``at`` become leaves, and number it anew."""
-    n = column.size
-    keep = np.zeros(n, np.bool_)
-    place = np.empty(n, np.int64)
-    kept, i = 0, 0
-    new_column, new_cut, new_right, new_criterion = column.copy(), cut.copy(), right.copy(), criterion.copy()
-    while i < n:
-        keep[i] = True
-        place[i] = kept
-        kept += 1
-        if at[i] and column[i] >= 0:
-            new_column[i], new_cut[i], new_right[i], new_criterion[i] = -1, -1, -1, -1
-            i = ends[i]
-        else:
-            i += 1
-    for i in range(n):
-        if keep[i] and new_right[i] >= 0:
-            new_right[i] = place[new_right[i]]
-    return keep, new_column, new_cut, new_right, new_criterion

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.anonymity.masking._mdav_kernels import mdav
-from discreet.anonymity.masking._path_kernels import best_path
+from discreet.anonymity.masking._mdav_kernels import best_path, mdav
 from discreet.anonymity.release.table import Table
 from discreet.core import BoolArray, FloatArray, IntArray
 

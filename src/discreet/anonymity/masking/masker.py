@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import engines, noise
-from discreet.anonymity.growth.cells import Cells
-from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.growth.grid import Cells, Grid
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.disclosure import linkage, near_values
 from discreet.anonymity.release.prepare import make_plan, names_of

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import noise
-from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.frontier import refuse_root
+from discreet.anonymity.growth.grid import Cells
 from discreet.anonymity.masking.grouping import Points, auto_rows, mdav_groups, path_groups
 from discreet.anonymity.masking.masker import (
     MaskedRelease,

@@ -12,6 +12,7 @@ from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.masking._swap_kernels import count_inside, swap_ranks
 from discreet.anonymity.masking.grouping import Points, auto_rows, mdav_groups, path_groups
 from discreet.anonymity.masking.masker import Masker, plain_array
+from discreet.anonymity.release.disclosure import middle_ranks
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.core import FloatArray, IntArray, Person, option
 from discreet.errors import InvalidArgument, SchemaError
@@ -157,5 +158,4 @@ def candidates(before: FloatArray, after: FloatArray, limits: Sequence[int]) -> 
 def _ranks(values: FloatArray) -> FloatArray:
     """Return middle ranks as shares of the values that are there; NaN stays."""
     there = np.sort(values[~np.isnan(values)])
-    middle = (np.searchsorted(there, values, side="left") + np.searchsorted(there, values, side="right")) / 2
-    return np.where(np.isnan(values), np.nan, middle / max(len(there), 1))
+    return np.where(np.isnan(values), np.nan, middle_ranks(there, values) / max(len(there), 1))

@@ -17,7 +17,6 @@ from discreet.anonymity.growth.pruning import prune
 from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner, grow_records
 from discreet.anonymity.methods.renewal import SeenRecords, renew
 from discreet.anonymity.methods.supervised import choose_growth
-from discreet.anonymity.release.streamed import ToFile
 from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.risk.rules import BLIND, Rules, growth_rules, stacked
 from discreet.core import FloatArray, IntArray, check_fitted, option
@@ -31,7 +30,7 @@ RENEWED = (
 CRITERIA = ("spread", "factor", "width", "cell")
 
 
-class DensityTree(ToFile, Partitioner):
+class DensityTree(Partitioner):
     """Anonymous tables by a density estimation tree.
 
     Attributes

@@ -16,28 +16,25 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.frontier import refuse_root
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner
 from discreet.anonymity.release.delivery import Delivery
-from discreet.anonymity.release.history import as_history, refuse_history
-from discreet.anonymity.release.record import following_column
-from discreet.anonymity.release.release import Release, publish
+from discreet.anonymity.release.history import refuse_history
+from discreet.anonymity.release.release import Release
 from discreet.anonymity.release.rows import FrozenPartition, PublishedCells
-from discreet.anonymity.release.streamed import ToFile
-from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan
+from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan, refuse_unknown
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import BoolArray, IntArray, checks, nearest, option
+from discreet.core import BoolArray, IntArray, checks, option
 from discreet.errors import InvalidArgument, InvalidType
 
 #: For one column, the group of every bin at every level: level 0 is the bins themselves, the last one group.
 Ladder = list[IntArray]
 
 
-class Generalization(ToFile, Partitioner):
+class Generalization(Partitioner):
     """Anonymous tables by recoding whole columns.
 
     Classes that break a rule are left out; if that is more than ``suppress`` allows, the release is refused. A release
@@ -112,16 +109,9 @@ class Generalization(ToFile, Partitioner):
         kept = keep_ok(counts.place, self.rules_, counts.sensitive, counts.persons, counts.rows)
         return int(counts.rows[~kept].sum())
 
-    def _release(self, table: Table, leaf: IntArray | None, history: Any, delivery: Delivery) -> Release:
+    def _release(self, table: Table, place: IntArray | None, history: Any, delivery: Delivery) -> Release:
         refuse_history(history, "levels hold for whole columns, so single cells cannot be merged")
-        known = None if history is None else as_history(history)
-        if known is not None:
-            following_column(self.plan_)
-        partition = self._frozen_partition()
-        place = partition.route(table.bins)
-        decided = partition.decide(table.placed(None, place))
-        cells, facts = Cells(table.plan.grids, decided.first, decided.last, decided.of_place[place]), decided.settings
-        return publish(table, cells, self.rules_, delivery, method="Generalization", settings=facts, history=known)
+        return super()._release(table, None, history, delivery)
 
     def _frozen_partition(self) -> FrozenPartition:
         given = self._at_fit
@@ -317,11 +307,7 @@ def _widths(given: Any, plan: TablePlan) -> dict[str, list[float]]:
 def _given(levels: Any, plan: TablePlan, ladders: Sequence[Ladder]) -> dict[str, int]:
     if not isinstance(levels, Mapping):
         raise InvalidType("levels", type(levels), "a mapping from column to level", f"levels={{{plan.quasi[0]!r}: 0}}")
-    unknown = [name for name in levels if name not in plan.quasi]
-    if unknown:
-        near = nearest(unknown[0], plan.quasi)
-        fix = f"levels={{{near!r}: {levels[unknown[0]]!r}}}" if near else "one of these"
-        raise InvalidArgument("levels", unknown[0], f"given for quasi-identifiers ({', '.join(plan.quasi)})", fix)
+    refuse_unknown("levels", levels, plan.quasi)
     found = {}
     for name, ladder in zip(plan.quasi, ladders, strict=True):
         high = len(ladder) - 1

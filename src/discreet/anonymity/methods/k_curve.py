@@ -17,7 +17,7 @@ from discreet.anonymity.growth.grow import label_codes
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.methods.density_tree import DensityTree
 from discreet.anonymity.methods.mondrian import Mondrian
-from discreet.anonymity.methods.supervised import foretold
+from discreet.anonymity.methods.supervised import PARTS, foretold, parts_of
 from discreet.anonymity.release.table import Table
 from discreet.anonymity.risk.persons import persons_by_class
 from discreet.core import Frames, IntArray, checks, counted, later
@@ -27,8 +27,6 @@ base = later("sklearn.base")
 
 #: What is tried by default, as far as the table has two cells of that size.
 CANDIDATES = (5, 10, 20, 50, 100, 200, 500, 1000)
-#: Parts for held-out labels; for a large table one part suffices.
-_PARTS, _LARGE = 5, 100_000
 _TOLD = "it was chosen on the records, so it reveals something about them"
 
 
@@ -253,11 +251,10 @@ def _foretold(model: Any, table: Table, tiers: Any) -> tuple[int, int]:
     """
     assert table.target is not None
     codes, classes = label_codes(table.target)
-    part = np.empty(table.n, np.int64)
-    part[np.argsort(codes, kind="stable")] = np.arange(table.n) % _PARTS
-    smaller = _at(model, max(2, model.k * (_PARTS - 1) // _PARTS))
+    smaller = _at(model, max(2, model.k * (PARTS - 1) // PARTS))
+    part, tried = parts_of(codes)
     right = asked = 0
-    for held_out in range(1 if table.n >= _LARGE else _PARTS):
+    for held_out in tried:
         build, test = np.flatnonzero(part != held_out), np.flatnonzero(part == held_out)
         try:
             leaf = smaller._partition(_rows(table, build), tiers)

@@ -8,12 +8,11 @@ from typing import Any
 
 from discreet.anonymity.growth.grow import GrownTree
 from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner, grow_records
-from discreet.anonymity.release.streamed import ToFile
 from discreet.anonymity.risk.rules import BLIND, Rules
 from discreet.core import IntArray
 
 
-class Mondrian(ToFile, Partitioner):
+class Mondrian(Partitioner):
     """Anonymous tables by median splits.
 
     A split lies between two bins, at the grid point that divides the rows most evenly (strict Mondrian). The column is

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar, TypeAlias
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from discreet import engines
 from discreet.anonymity.growth.frontier import enforce, refuse_root
+from discreet.anonymity.growth.grid import Cells
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.outside import grow_outside
 from discreet.anonymity.release.delivery import Delivery
@@ -27,12 +29,15 @@ from discreet.anonymity.release.prepare import (
 )
 from discreet.anonymity.release.record import following_column
 from discreet.anonymity.release.release import Release, publish
+from discreet.anonymity.release.rows import FrozenPartition
 from discreet.anonymity.release.spilled import MEMORY, SpilledTable, is_large, known_rows, machine_memory, spilled
+from discreet.anonymity.release.streamed import LeavesOf, release_file
 from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.release.together import enforce_together, read_past
 from discreet.anonymity.risk.hierarchy import Hierarchy
-from discreet.anonymity.risk.rules import L_KINDS, T_KINDS, LKind, Rules, TKind, check_blind, growth_rules, stacked
+from discreet.anonymity.risk.rules import L_KINDS, T_KINDS, LKind, Rules, TKind, growth_rules, stacked
 from discreet.core import Categorical, Declared, Domain, Estimator, IntArray, Person, check_fitted, option
+from discreet.engines import WrittenTable
 from discreet.errors import InvalidArgument
 
 #: An assumption of a release that was checked with earlier ones.
@@ -173,6 +178,60 @@ class Partitioner(Declared, Estimator):
         """Grow the partition on these records and release them. Parameters as in `transform`."""
         return self._release(*self._fit(data), history, Delivery(output, **delivery))
 
+    def transform_file(
+        self,
+        data: Any,
+        target: str | Path,
+        output: str = "interval",
+        *,
+        form: str = "text",
+        random_state: Any = None,
+        order: str = "shuffled",
+        identifiers: str = "drop",
+        key: bytes | None = None,
+        escape_formulas: bool = False,
+    ) -> WrittenTable:
+        """Release records to a file in two passes: for tables larger than memory, and Spark frames.
+
+        Rows, cells and guarantee are those of `transform`. The first pass finds the cells, the second writes the rows
+        and counts them again: the file appears, with its guarantee next to it, only if they keep the promise. There is
+        no ``history``: following people through several releases needs the table in memory.
+
+        Parameters
+        ----------
+        data : array, data frame, table or path
+            All records of the release. They are read twice and must be the same both times.
+        target : str or Path
+            The file: Parquet by its suffix (``.parquet``, ``.pq``), CSV otherwise. For a Spark frame, a new folder of
+            part files that executors and driver can reach; with ``order="input"`` the driver writes one file.
+        output : {"interval", "center"}
+            As in `transform`; drawn rows ("sample") need the table in memory.
+        form, escape_formulas
+            As in `Release.save`.
+        random_state, order, identifiers, key
+            As in `transform`, with the same order for the same seed (for a Spark frame, another one). Shuffling more
+            rows than fit into memory takes private temporary files next to the target.
+
+        Returns
+        -------
+        WrittenTable
+            Where the rows are, how many, and their sealed promise.
+
+        Raises
+        ------
+        InvalidArgument
+            If the release cannot keep the rules, with the value reached.
+        DataSourceError
+            If the second pass met other rows than the first.
+        """
+        check_fitted(self, "plan_")
+        delivery = Delivery(output, random_state, order, identifiers, key, form, escape_formulas)
+        told: dict[str, Any] = {"method": type(self).__name__, "notes": self._notes()}
+        return release_file(data, target, self.plan_, self.rules_, self._frozen_partition(), delivery, **told)
+
+    def _frozen_partition(self) -> FrozenPartition:
+        return LeavesOf(self.tree_, self.rules_, float(self._at_fit.suppress), self._facts(), self._is_blind)
+
     def _grow(self, table: BuildRecords, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
         raise NotImplementedError
 
@@ -273,28 +332,29 @@ class Partitioner(Declared, Estimator):
     def _check(self, plan: TablePlan) -> None:
         """Check the options that only this method has."""
 
-    def _release(self, table: Table, leaf: IntArray | None, history: Any, delivery: Delivery) -> Release:
-        leaf = self.tree_.route(table.bins) if leaf is None else leaf
+    def _release(self, table: Table, place: IntArray | None, history: Any, delivery: Delivery) -> Release:
+        """Release rows, given the place of each if it is known."""
         known = None if history is None else as_history(history)
         if known is not None:
             following_column(self.plan_)
         records = [] if known is None else known.records()
-        settings, notes, suppress = self._facts(), self._notes(), float(self._at_fit.suppress)
+        partition: Any = self._frozen_partition()
+        if self._is_blind:
+            partition.settings["cuts"] = "blind"  # it comes before what is decided
+        notes, suppress = self._notes(), float(self._at_fit.suppress)
+        place = partition.route(table.bins) if place is None else place
         if records:
             if self._is_blind:
                 raise InvalidArgument("blind", True, "left out after the first release of a history", "blind=False")
-            past = read_past(records, table, leaf)
-            found, together = enforce_together(self.tree_, leaf, self.rules_, table, past, suppress=suppress)
-            settings |= {"earlier_releases": len(records), "reached_together": together}
+            past = read_past(records, table, place)
+            found, together = enforce_together(self.tree_, place, self.rules_, table, past, suppress=suppress)
+            cells, settings = found.cells(self.tree_), {"earlier_releases": len(records), "reached_together": together}
+            settings = {**self._facts(), **settings, "leaves_merged": found.merged, "suppression_allowed": suppress}
             notes.append(TOGETHER)
         else:
-            rules = growth_rules(self.rules_, self._is_blind)
-            found = enforce(self.tree_, leaf, rules, table.sensitive, suppress=suppress, persons=table.persons)
-        cells = found.cells(self.tree_)
-        if self._is_blind:
-            check_blind(self.rules_, cells.of, table.sensitive, table.persons)
-            settings["cuts"] = "blind"
-        settings |= {"leaves_merged": found.merged, "suppression_allowed": suppress}
+            decided = partition.decide(table.placed(None, place))
+            cells = Cells(table.plan.grids, decided.first, decided.last, decided.of_place[place])
+            settings = decided.settings
         told: dict[str, Any] = {"method": type(self).__name__, "settings": settings, "notes": notes, "history": known}
         return publish(table, cells, self.rules_, delivery, **told, earlier=[record.seal for record in records])
 
@@ -312,11 +372,7 @@ def _with_persons(grown: GrownTree, table: BuildRecords, rules: Rules) -> GrownT
     """Merge leaves until each holds k persons."""
     held = table.placed(grown.tree, grown.leaf)
     found = enforce(grown.tree, held.place, rules, held.sensitive, persons=held.persons, rows=held.rows)
-    shown, own = np.unique(found.node, return_inverse=True)
-    at = np.zeros(grown.tree.n_nodes, bool)
-    at[shown] = True
-    tree = grown.tree.collapsed(at)
-    own = own.ravel()  # each leaf was grown on rows, so the remaining leaves come in the order of the nodes shown
-    counts = np.zeros(tree.n_nodes, np.int64)
-    counts[tree.leaves] = np.bincount(own, held.rows, minlength=len(shown)).astype(np.int64)
-    return GrownTree(tree, tree.totals(counts), tree.leaves[own] if len(grown.leaf) else grown.leaf)
+    tree, place = grown.tree.collapsed(found.node)
+    own = place[found.node]
+    counts = np.bincount(own, held.rows, minlength=tree.n_nodes).astype(np.int64)
+    return GrownTree(tree, tree.totals(counts), own if len(grown.leaf) else grown.leaf)

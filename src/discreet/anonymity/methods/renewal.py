@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from discreet.anonymity.growth.frontier import refuse_root
 from discreet.anonymity.growth.grid import Bins
-from discreet.anonymity.growth.regrow import grow_on
+from discreet.anonymity.growth.grow import grow_on
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.record import as_text
 from discreet.anonymity.release.table import Table, TablePlan
@@ -131,12 +131,5 @@ def _merge_broken(
         check = np.intersect1d(leaves, above)
     if node is seen.leaf:
         return tree, node, leaves
-    at = np.zeros(tree.n_nodes, bool)
-    at[node] = True
-    # What is left keeps its order: the new number of a node is how many stay before it.
-    inner = np.zeros(tree.n_nodes + 1, np.int64)
-    tops = np.flatnonzero(at & (tree.column >= 0))
-    inner[tops + 1] += 1
-    np.subtract.at(inner, tree.ends[tops], 1)
-    place = np.cumsum(np.cumsum(inner)[:-1] == 0) - 1
-    return tree.collapsed(at), place[node], place[leaves]
+    smaller, place = tree.collapsed(node)
+    return smaller, place[node], place[leaves]

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import engines
-from discreet.anonymity.growth.cells import Cells
+from discreet.anonymity.growth.grid import Cells
 from discreet.anonymity.methods.generalization import ClassesOf, Ladder, _given, _runs, ladders_of
 from discreet.anonymity.release.prepare import make_plan, names_of, ordered_grids, read_hierarchies, tiers_of
 from discreet.anonymity.release.printed import with_legend

@@ -26,7 +26,7 @@ class GrowthChoice(NamedTuple):
 #: What is tried, the plainest first: it wins a draw.
 PLAIN = tuple(GrowthChoice(weight, 0) for weight in (0.0, 0.25, 0.5, 0.75, 1.0))
 AHEAD = tuple(GrowthChoice(weight, LEVELS) for weight in (0.75, 1.0))
-_PARTS = 5
+PARTS = 5
 #: With fewer records per column, looking ahead follows chance: it is not tried.
 _FEW = 50
 #: In a table of this size one held-out part suffices.
@@ -38,20 +38,25 @@ def choose_growth(table: Table, sensitive: IntArray | None, settings: Mapping[st
     assert table.target is not None
     # The training part is smaller: with k as much smaller, its cells are as large as those of the whole table.
     limits = settings["limits"]
-    settings = {**settings, "limits": limits._replace(k=max(1, round(limits.k * (1 - 1 / _PARTS))))}
+    settings = {**settings, "limits": limits._replace(k=max(1, round(limits.k * (1 - 1 / PARTS))))}
     d = len(table.bins)
     small = affordable(table.n, d)
     choices = PLAIN + AHEAD if small and table.n >= _FEW * d else PLAIN
-    codes, _ = label_codes(table.target)
-    part = np.empty(table.n, np.int64)
-    part[np.argsort(codes, kind="stable")] = np.arange(table.n) % _PARTS
+    part, tried = parts_of(label_codes(table.target)[0])
 
     def work(held_out: int) -> list[int]:
         return [_hits(table, sensitive, part, held_out, settings, choice) for choice in choices]
 
     # Growth on a large table has threads of its own.
-    found = (in_order if small else map)(work, range(1 if table.n >= _LARGE else _PARTS))
+    found = (in_order if small else map)(work, tried)
     return choices[int(np.array(list(found), np.int64).sum(axis=0).argmax())]
+
+
+def parts_of(codes: IntArray) -> tuple[IntArray, range]:
+    """Return the part of each record, by counting through the classes, and the parts to hold out in turn."""
+    part = np.empty(len(codes), np.int64)
+    part[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % PARTS
+    return part, range(1 if len(codes) >= _LARGE else PARTS)
 
 
 def _hits(

@@ -103,11 +103,12 @@ def near_values(values: FloatArray, published: FloatArray, width: float) -> tupl
     """
     there = np.sort(values[~np.isnan(values)])
     both = ~np.isnan(values) & ~np.isnan(published)
-    gap = np.abs(_ranks(there, values) - _ranks(there, published))[both]
+    gap = np.abs(middle_ranks(there, values) - middle_ranks(there, published))[both]
     return int((gap <= width * len(there) * (1 + _EQUAL)).sum()), int(both.sum())
 
 
-def _ranks(there: FloatArray, values: FloatArray) -> FloatArray:
+def middle_ranks(there: FloatArray, values: FloatArray) -> FloatArray:
+    """Return the ranks of values among sorted ones; equal values share the middle rank."""
     return (np.searchsorted(there, values, side="left") + np.searchsorted(there, values, side="right")) / 2.0
 
 

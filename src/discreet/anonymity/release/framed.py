@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,13 @@ import pyarrow as pa
 
 from discreet import engines
 from discreet.anonymity.growth.criteria import Moments, moments
-from discreet.anonymity.growth.grid import Bins, Grid
+from discreet.anonymity.growth.grid import Bins
 from discreet.anonymity.growth.node_counts import CountJob, NodeCounts, TopTree
 from discreet.anonymity.growth.outside import BucketGrower
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.on_executors import ExecutorRows, RowsHere, bin_label
 from discreet.anonymity.release.rows import FrozenPartition
-from discreet.anonymity.release.spilled import class_hashes, label_numbers
+from discreet.anonymity.release.spilled import OutsideTable, class_hashes, counter_of, label_numbers
 from discreet.anonymity.release.streamed import LeavesOf
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter
@@ -42,36 +42,12 @@ _BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
-class FramedTable:
+class FramedTable(OutsideTable):
     """Build records on Spark: counted by executors, never brought to the driver."""
 
-    plan: TablePlan
-    entries: PlaceCounts
-    dropped: int
-    memory: int
     _source: engines.Source
     _rules: Rules
-    _bins: tuple[IntArray, ...]
-    _values: dict[str, Values]
-    _names: tuple[str, ...]
-    _held: list[Any] = field(default_factory=list)
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return int(self.entries.rows.sum())
-
-    def bin_counts(self, j: int) -> IntArray:
-        """Return how many rows each bin of a column has."""
-        return self._bins[j]
-
-    def reordered(self, grids: Sequence[Grid], places: Mapping[int, AnyArray]) -> FramedTable:
-        """Return the same rows on grids whose categories are in another order; ``places`` says where each bin goes."""
-        bins = list(self._bins)
-        for j, new in places.items():
-            bins[j] = np.zeros_like(bins[j])
-            bins[j][new] = self._bins[j]
-        return replace(self, plan=replace(self.plan, grids=tuple(grids)), _bins=tuple(bins))
+    _kept: list[Any] = field(default_factory=list)
 
     def placed(self, tree: Tree | FrozenPartition, _: Any = None) -> PlaceCounts:
         """Count the rows by leaf of a tree, or place of a partition, sensitive values and person."""
@@ -137,15 +113,15 @@ class FramedTable:
 
     def _blocks(self) -> Any:
         """Return the frame of all rows in blocks, which Spark keeps; the plan does not change any more."""
-        if not self._held:
+        if not self._kept:
             rows = ExecutorRows(self._source, self.plan, _uncut(self.plan, self._rules), self._names)
             here, values = rows.worker(self._asked), self._values
             numbers = label_numbers(self.plan, self.entries, values)
             asked = {name: (values[name], own) for name, own in zip(self._asked, numbers, strict=True)}
             columns = rows.table.frame_of(here.positions)
             packed = columns.mapInArrow(lambda pieces: _packed(pieces, here, asked), "block binary")
-            self._held.append(packed.persist())
-        return self._held[0]
+            self._kept.append(packed.persist())
+        return self._kept[0]
 
     @property
     def _asked(self) -> list[str]:
@@ -155,8 +131,7 @@ class FramedTable:
 @contextmanager
 def framed(source: engines.Source, plan: TablePlan, rules: Rules) -> Iterator[FramedTable]:
     """Count a frame by bin, sensitive values and person; what Spark keeps of it is freed when the context ends."""
-    asked = plan.sensitive if rules.l_on or rules.t_on else ()
-    counter = Counter(plan, asked=(*asked, *([plan.person] if plan.person else [])))
+    counter = counter_of(plan, rules)
     bins = [np.zeros(grid.n_bins, np.int64) for grid in plan.grids]
     dropped = 0
     for labels, raw, rows in ExecutorRows(source, plan, _uncut(plan, rules), counter.names).entries(by_bin=True):
@@ -169,13 +144,12 @@ def framed(source: engines.Source, plan: TablePlan, rules: Rules) -> Iterator[Fr
         here = own == 0
         chosen = pa.array(here)
         counter.add(own[here], {name: column.filter(chosen) for name, column in raw.items()}, rows[here])
-    table = FramedTable(
-        plan, counter.result(), dropped, MEMORY, source, rules, tuple(bins), counter.values, tuple(counter.names)
-    )
+    names = tuple(counter.names)
+    table = FramedTable(plan, counter.result(), dropped, MEMORY, tuple(bins), counter.values, names, source, rules)
     try:
         yield table
     finally:
-        for frame in table._held:
+        for frame in table._kept:
             frame.unpersist()
 
 

@@ -6,7 +6,7 @@ with their counts, from the second the names of files and what was counted of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -158,14 +158,14 @@ class _Entries:
 
     def __init__(self, types: dict[str, pa.DataType]) -> None:
         self._types = types
-        self.clear()
+        self._clear()
 
-    def clear(self) -> None:
-        self._values, self._tally, self.held = [Values() for _ in self._types], ValueTally(), 0
+    def _clear(self) -> None:
+        self._values, self._tally, self._held = [Values() for _ in self._types], ValueTally(), 0
 
     def add(self, columns: Sequence[pa.Array], rows: IntArray | None = None) -> None:
         self._tally.add([v.codes(c) for v, c in zip(self._values, columns, strict=True)], rows)
-        self.held += len(columns[0])
+        self._held += len(columns[0])
 
     def table(self) -> pa.Table:
         codes, rows = self._tally.result()
@@ -176,6 +176,15 @@ class _Entries:
                 continue
             columns[name] = self._values[i].array().take(pa.array(codes[i], mask=codes[i] < 0)).cast(kind)
         return pa.table({**columns, ROWS: pa.array(rows, pa.int64())})
+
+    def added_up(self, pieces: Iterable[Sequence[pa.Array]]) -> Iterator[pa.Table]:
+        """Yield what rows add up to, whenever there is much of it, and at the end."""
+        for columns in pieces:
+            self.add(columns)
+            if self._held > _ENTRIES:
+                yield self.table()
+                self._clear()
+        yield self.table()
 
 
 @dataclass(frozen=True)
@@ -191,18 +200,19 @@ class _Placing:
 
     def __call__(self, pieces: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         types = {name: spark_parts.arrow_type(kind) for name, kind in self.columns.items()}
-        found, lost = _Entries({**types, "c": pa.int64()}), 0
-        held = np.zeros((len(self.rows.plan.grids), _BINS if self.by_bin else 0), np.int64)
-        for bins, kept, raw in self.rows(pieces):
-            lost += len(kept) - bins.shape[1]
-            for j, own in enumerate(bins if self.by_bin else ()):
-                held[j] += np.bincount(own, minlength=_BINS)
-            columns = [self._read(name, raw[name]) for name in self.names]
-            found.add([pa.array(self.partition.route(bins)), *columns])
-            if found.held > _ENTRIES:
-                yield from self._labelled(found.table(), types)
-                found.clear()
-        yield from self._labelled(found.table(), types)
+        held, lost = np.zeros((len(self.rows.plan.grids), _BINS if self.by_bin else 0), np.int64), 0
+
+        def read() -> Iterator[list[pa.Array]]:
+            nonlocal lost
+            for bins, kept, raw in self.rows(pieces):
+                lost += len(kept) - bins.shape[1]
+                for j, own in enumerate(bins if self.by_bin else ()):
+                    held[j] += np.bincount(own, minlength=_BINS)
+                yield [pa.array(self.partition.route(bins)), *(self._read(name, raw[name]) for name in self.names)]
+
+        for table in _Entries({**types, "c": pa.int64()}).added_up(read()):
+            labels = self.partition.labels(np.asarray(table.column(0).combine_chunks(), np.int64))
+            yield from table.set_column(0, "c", labels).to_batches(_ROWS)
         if lost:
             nulls = [pa.nulls(1, kind) for kind in types.values()]
             yield pa.RecordBatch.from_arrays([*nulls, pa.array([lost])], [*types, ROWS])
@@ -216,10 +226,6 @@ class _Placing:
         if name != self.person:
             return column
         return same_key(column, self.rows.plan.domain.column(name)).cast(pa.string())
-
-    def _labelled(self, table: pa.Table, types: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
-        places = np.asarray(table.column(0).combine_chunks(), np.int64)
-        yield from table.set_column(0, "c", self.partition.labels(places)).to_batches(_ROWS)
 
 
 @dataclass(frozen=True)
@@ -237,20 +243,21 @@ class _Releasing:
     def __call__(self, pieces: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         kinds = [kind for name, kind in self.columns.items() if name not in ("c", PERSON)]
         types = {n: spark_parts.arrow_type(spark_parts.carried_type(kind)) for n, kind in self.columns.items()}
-        found, lost = _Entries(types), 0
-        for bins, kept, raw in self.rows(pieces):
-            lost += len(kept) - bins.shape[1]
-            own = cells_at(self.partition.route(bins), self.cell_of)
-            carried = self.shown.carried(np.arange(len(own)), raw)
-            passed = [carried[name] for name in self.shown.passed]
-            columns = [spark_parts.exactly(c, kind) for c, kind in zip(passed, kinds, strict=True)]
-            if self.person is not None:
-                columns.append(self._whose(raw[self.person]))
-            found.add([pa.array(own), *columns])
-            if found.held > _ENTRIES:
-                yield from found.table().to_batches(_ROWS)
-                found.clear()
-        yield from found.table().to_batches(_ROWS)
+        lost = 0
+
+        def read() -> Iterator[list[pa.Array]]:
+            nonlocal lost
+            for bins, kept, raw in self.rows(pieces):
+                lost += len(kept) - bins.shape[1]
+                own = cells_at(self.partition.route(bins), self.cell_of)
+                carried = self.shown.carried(np.arange(len(own)), raw)
+                passed = [carried[name] for name in self.shown.passed]
+                columns = [spark_parts.exactly(c, kind) for c, kind in zip(passed, kinds, strict=True)]
+                whose = [] if self.person is None else [self._whose(raw[self.person])]
+                yield [pa.array(own), *columns, *whose]
+
+        for table in _Entries(types).added_up(read()):
+            yield from table.to_batches(_ROWS)
         if lost:
             nulls = [pa.nulls(1, kind) for name, kind in types.items() if name != "c"]
             yield pa.RecordBatch.from_arrays([pa.array([_LOST]), *nulls, pa.array([lost])], [*types, ROWS])

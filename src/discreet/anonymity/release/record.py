@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from discreet.anonymity.growth.cells import Cells
+from discreet.anonymity.growth.grid import Cells
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import Rules

@@ -13,8 +13,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet import noise
-from discreet.anonymity.growth.cells import Cells
-from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.growth.grid import Cells, Grid
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.history import ReleaseHistory
 from discreet.anonymity.release.kept import KeptCounter, own_sensitive
@@ -138,10 +137,6 @@ class Release:
             **state, "cells": replace(self.cells, of=of), "rows": np.arange(len(self.rows)),
             "_must_be_followed": self._must_be_followed or followed,
         }  # fmt: skip
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.__dict__["_kept"] = None
 
     def to_pandas(self) -> Any:
         """Return the table as a pandas data frame; what labels stand for goes with it, in its ``attrs``."""

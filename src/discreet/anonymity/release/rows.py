@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import engines, noise
-from discreet.anonymity.growth.cells import Cells
-from discreet.anonymity.growth.grid import NO_BIN
+from discreet.anonymity.growth.grid import NO_BIN, Cells
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.release import _bounds, _centers, _flat, _intervals
 from discreet.anonymity.release.table import PlaceCounts, TablePlan

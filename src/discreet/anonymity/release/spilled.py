@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -76,34 +76,47 @@ def known_rows(source: engines.Source) -> float:
 
 
 @dataclass(frozen=True)
-class SpilledTable:
-    """Build records in a file; ``entries`` are the rows by sensitive values and person."""
+class OutsideTable:
+    """Build records outside memory; ``entries`` are the rows by sensitive values and person, ``_held`` those by bin."""
 
     plan: TablePlan
     entries: PlaceCounts
     dropped: int
     memory: int
-    file: RowFile
     _held: tuple[IntArray, ...]
     _values: dict[str, Values]
     _names: tuple[str, ...]
-    _place: AnyArray | None = None
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return len(self.file)
+        return int(self.entries.rows.sum())
 
     def bin_counts(self, j: int) -> IntArray:
         """Return how many rows each bin of a column has."""
         return self._held[j]
 
-    def reordered(self, grids: Sequence[Grid], places: Mapping[int, AnyArray]) -> SpilledTable:
+    def reordered(self, grids: Sequence[Grid], places: Mapping[int, AnyArray]) -> Self:
         """Return the same rows on grids whose categories are in another order; ``places`` says where each bin goes."""
+        held = list(self._held)
+        for j, new in places.items():
+            held[j] = np.zeros_like(held[j])
+            held[j][new] = self._held[j]
+        return replace(self, plan=replace(self.plan, grids=tuple(grids)), _held=tuple(held))
+
+
+@dataclass(frozen=True)
+class SpilledTable(OutsideTable):
+    """Build records in a file."""
+
+    file: RowFile
+    _place: AnyArray | None = None
+
+    def reordered(self, grids: Sequence[Grid], places: Mapping[int, AnyArray]) -> Self:
         place = np.tile(np.arange(max(g.n_bins for g in grids), dtype=np.uint16), (len(grids), 1))
         for j, new in places.items():
             place[j, : len(new)] = new
-        return replace(self, plan=replace(self.plan, grids=tuple(grids)), _place=place if places else None)
+        return replace(super().reordered(grids, places), _place=place if places else None)
 
     def placed(self, tree: Tree | FrozenPartition, _: Any = None) -> PlaceCounts:
         """Count the rows by leaf of a tree, or place of a partition, sensitive values and person."""
@@ -217,11 +230,16 @@ def class_hashes(rows: AnyArray, groups: Sequence[IntArray]) -> WordArray:
     return found
 
 
+def counter_of(plan: TablePlan, rules: Rules) -> Counter:
+    """Return what counts rows by all that growth by these rules looks at."""
+    asked = plan.sensitive if rules.l_on or rules.t_on else ()
+    return Counter(plan, asked=(*asked, *([plan.person] if plan.person else [])))
+
+
 @contextmanager
 def spilled(source: engines.Source, plan: TablePlan, rules: Rules, memory: int) -> Iterator[SpilledTable]:
     """Read a table into a file; the file is gone when the context ends."""
-    asked = plan.sensitive if rules.l_on or rules.t_on else ()
-    counter = Counter(plan, asked=(*asked, *([plan.person] if plan.person else [])))
+    counter = counter_of(plan, rules)
     small = all(grid.n_bins <= 256 for grid in plan.grids)
     bins = (_QUASI, np.uint8 if small else np.uint16, (len(plan.quasi),))
     found = [np.zeros(grid.n_bins, np.int64) for grid in plan.grids]
@@ -236,4 +254,4 @@ def spilled(source: engines.Source, plan: TablePlan, rules: Rules, memory: int) 
                 found[j] += np.bincount(own, minlength=len(found[j]))
             file.add(**{_QUASI: columns.T, **dict(zip(fields, codes, strict=True))})
         names = tuple(counter.names)
-        yield SpilledTable(plan, counter.result(), dropped, memory, file, tuple(found), counter.values, names)
+        yield SpilledTable(plan, counter.result(), dropped, memory, tuple(found), counter.values, names, file)

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import engines, noise
-from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.frontier import enforce
+from discreet.anonymity.growth.grid import Cells
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.delivery import Delivery, check_key
 from discreet.anonymity.release.kept import KeptCounter, own_sensitive
@@ -27,7 +27,7 @@ from discreet.anonymity.release.rows import DriverRows, FoundRows, FrozenPartiti
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter, PlaceCounter, TabledCounts, enforce_table
 from discreet.anonymity.risk.rules import ReachedLevels, Rules, check_blind, growth_rules
-from discreet.core import AnyArray, IntArray, check_fitted
+from discreet.core import AnyArray, IntArray
 from discreet.engines import PARQUET, WrittenTable, check_target
 from discreet.engines.spark import check_new
 from discreet.engines.tables import with_escapes
@@ -45,7 +45,7 @@ def release_file(
     method: str,
     notes: Sequence[str] = (),
 ) -> WrittenTable:
-    """Release a table to a file; see `ToFile.transform_file`. ``data`` is read twice."""
+    """Release a table to a file; see `Partitioner.transform_file`. ``data`` is read twice."""
     if delivery.output == "sample":
         raise InvalidArgument("output", "sample", "interval or center in a file", 'output="interval"')
     if delivery.identifiers == "hash" and plan.identifiers:
@@ -149,74 +149,13 @@ class LeavesOf:
             of_place = np.full(self.tree.n_nodes, -1, np.int32)
             of_place[counts.places] = cell
             return PublishedCells(*self.tree.cells_of(nodes), of_place, settings)
-        rules, more = growth_rules(self.rules, self.blind), {"persons": counts.persons, "rows": counts.rows}
-        found = enforce(self.tree, counts.place, rules, counts.sensitive, suppress=self.suppress, **more)
+        rules, rows = growth_rules(self.rules, self.blind), None if (counts.rows == 1).all() else counts.rows
+        more: dict[str, Any] = {"suppress": self.suppress, "persons": counts.persons, "rows": rows}
+        found = enforce(self.tree, counts.place, rules, counts.sensitive, **more)
         cells, settings["leaves_merged"] = found.cells(self.tree), found.merged
         if self.blind:
-            check_blind(self.rules, cells.of, counts.sensitive, counts.persons, counts.rows)
+            check_blind(self.rules, cells.of, counts.sensitive, counts.persons, rows)
             settings["cuts"] = "blind"
         every = np.full(self.tree.n_nodes, -1, np.int64)
         every[counts.place] = cells.of  # rows of one leaf share their cell
         return PublishedCells(cells.first, cells.last, every, settings)
-
-
-class ToFile:
-    """`transform_file` for methods whose partition is frozen by ``fit``."""
-
-    def transform_file(
-        self,
-        data: Any,
-        target: str | Path,
-        output: str = "interval",
-        *,
-        form: str = "text",
-        random_state: Any = None,
-        order: str = "shuffled",
-        identifiers: str = "drop",
-        key: bytes | None = None,
-        escape_formulas: bool = False,
-    ) -> WrittenTable:
-        """Release records to a file in two passes: for tables larger than memory, and Spark frames.
-
-        Rows, cells and guarantee are those of `transform`. The first pass finds the cells, the second writes the rows
-        and counts them again: the file appears, with its guarantee next to it, only if they keep the promise. There is
-        no ``history``: following people through several releases needs the table in memory.
-
-        Parameters
-        ----------
-        data : array, data frame, table or path
-            All records of the release. They are read twice and must be the same both times.
-        target : str or Path
-            The file: Parquet by its suffix (``.parquet``, ``.pq``), CSV otherwise. For a Spark frame, a new folder of
-            part files that executors and driver can reach; with ``order="input"`` the driver writes one file.
-        output : {"interval", "center"}
-            As in `transform`; drawn rows ("sample") need the table in memory.
-        form, escape_formulas
-            As in `Release.save`.
-        random_state, order, identifiers, key
-            As in `transform`, with the same order for the same seed (for a Spark frame, another one). Shuffling more
-            rows than fit into memory takes private temporary files next to the target.
-
-        Returns
-        -------
-        WrittenTable
-            Where the rows are, how many, and their sealed promise.
-
-        Raises
-        ------
-        InvalidArgument
-            If the release cannot keep the rules, with the value reached.
-        DataSourceError
-            If the second pass met other rows than the first.
-        """
-        check_fitted(self, "plan_")
-        delivery = Delivery(output, random_state, order, identifiers, key, form, escape_formulas)
-        model: Any = self
-        return release_file(
-            data, target, model.plan_, model.rules_, self._frozen_partition(), delivery,
-            method=type(self).__name__, notes=model._notes(),
-        )  # fmt: skip
-
-    def _frozen_partition(self) -> FrozenPartition:
-        model: Any = self
-        return LeavesOf(model.tree_, model.rules_, float(model._at_fit.suppress), model._facts(), model._is_blind)

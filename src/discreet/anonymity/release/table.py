@@ -119,11 +119,7 @@ class TablePlan:
             raise SchemaError('no column is a quasi-identifier; declare role = "quasi-identifier" for at least one')
         identifiers = tuple(n for n in names if n in whose or (roles[n] == "identifier" and n not in special))
         by_column = grid if isinstance(grid, Mapping) else dict.fromkeys(quasi, grid)
-        unknown = [n for n in by_column if n not in quasi]
-        if unknown:
-            near = nearest(unknown[0], quasi)
-            fix = f"grid={{{near!r}: {by_column[unknown[0]]!r}}}" if near else "one of these"
-            raise InvalidArgument("grid", unknown[0], f"given for quasi-identifiers ({', '.join(quasi)})", fix)
+        refuse_unknown("grid", by_column, quasi)
         grids = tuple(make_grid(domain.column(n), by_column.get(n), (orders or {}).get(n)) for n in quasi)
         whom = whose[0] if whose else None
         return cls(domain, quasi, secret, label[0] if label else None, identifiers, kept, grids, whom)
@@ -263,6 +259,15 @@ def _names(label: str, given: Any, names: list[str], roles: Mapping[str, str]) -
             fix = f"{label}={shown}" if near else "one of these"
             raise InvalidArgument(label, name, f"a declared column ({', '.join(plain[:20])})", fix)
     return listed
+
+
+def refuse_unknown(label: str, given: Mapping[str, Any], quasi: Sequence[str]) -> None:
+    """Refuse an option by column that names something else than a quasi-identifier."""
+    for name in given:
+        if name not in quasi:
+            near = nearest(name, quasi)
+            fix = f"{label}={{{near!r}: {given[name]!r}}}" if near else "one of these"
+            raise InvalidArgument(label, name, f"given for quasi-identifiers ({', '.join(quasi)})", fix)
 
 
 def without_values(column: Any) -> SchemaError:

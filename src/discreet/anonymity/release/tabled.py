@@ -6,7 +6,6 @@ table of counts takes a few bytes per place (`PlaceCounter`).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,14 +14,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.anonymity.growth.frontier import check_nodes, in_the_way, refuse_root, shown_nodes
+from discreet.anonymity.growth.frontier import check_nodes, refuse_root, settle, shown_nodes
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.counted import Values, ValueTally
 from discreet.anonymity.risk.distances import AT_ONCE
 from discreet.anonymity.risk.rules import ReachedLevels, Rules
-from discreet.core import AnyArray, IntArray, jit
+from discreet.core import AnyArray, BoolArray, IntArray, jit
 from discreet.engines.tables import same_key
 
 #: Different values, missing ones included, from which on combinations are smaller: 4 bytes a value against 24 to 48 a
@@ -51,7 +50,8 @@ class CountTable:
             kind = np.dtype(np.int64)
         if width > self.counts.shape[1] or kind != self.counts.dtype:  # values come early, when hardly a page is used
             wider = np.zeros((len(self.counts), max(width, self.counts.shape[1])), kind)
-            _copy(self.counts, wider)
+            some = np.nonzero(self.counts)  # pages that nothing was written to take no memory
+            wider[some] = self.counts[some]
             self.counts = wider
         _tally(self.counts, place, codes, np.ones(1, np.int64) if rows is None else rows, rows is None)
 
@@ -204,29 +204,22 @@ def enforce_table(tree: Tree, counts: TabledCounts, rules: Rules, suppress: floa
 
     Returns the cell of each leaf (-1 for none), the nodes of the cells, and the number of merged leaves.
     """
-    before = tree.leaves_before
-    kept = np.ones(before[-1], bool)
-    held = counts.held(kept)
-    n = int(held.sum())
-    allowed = math.floor(suppress * n + 1e-9)
-    while True:
+    before, leaves = tree.leaves_before, np.flatnonzero(tree.column < 0)
+
+    def check(kept: BoolArray) -> tuple[BoolArray, IntArray]:
         limits = rules.limits(counts.sensitive, None, counts.held(kept))
         rows = np.empty(tree.n_nodes, np.int64)
         _count_rows(tree.column, tree.right, before, counts.counts, kept, rows)
         fine = (rows == 0) | (rows >= limits.k)
         if limits.l_on or limits.t_on:
             check_nodes(tree, counts.tables(kept), limits, rows, fine)
-        doomed = in_the_way(tree, fine, rows, allowed - n + int(rows[0]))
-        if not len(doomed):
-            break
-        edge = np.zeros(len(kept) + 1, np.int64)
-        edge[before[doomed]] += 1
-        np.subtract.at(edge, before[tree.ends[doomed]], 1)
-        kept &= np.cumsum(edge[:-1]) == 0
+        return fine, rows
+
+    n = int(counts.held(np.ones(len(leaves), bool)).sum())
+    kept, fine, rows = settle(tree, leaves, n, suppress, check)
     held = counts.held(kept)
     refuse_root(rules, counts.sensitive, np.ones(len(held), bool), bool(fine[0]) and rows[0] > 0, None, held)
     shown = shown_nodes(tree, fine)
-    leaves = np.flatnonzero(tree.column < 0)
     cell = np.where(kept & (rows[leaves] > 0), shown[leaves], np.int32(-1))
     merged = int(((cell >= 0) & (cell != leaves)).sum())
     published = np.zeros(tree.n_nodes, bool)
@@ -253,15 +246,6 @@ def _tally(counts: Any, place: Any, codes: Any, rows: Any, single: bool) -> None
     for i in range(place.size):
         row = place[i] if place[i] >= 0 else counts.shape[0] - 1
         counts[row, codes[i] + 1] += rows[0 if single else i]
-
-
-@jit
-def _copy(counts: Any, wider: Any) -> None:  # pragma: no cover
-    """Copy what is not 0: pages that nothing was written to take no memory."""
-    for i in range(counts.shape[0]):
-        for c in range(counts.shape[1]):
-            if counts[i, c] != 0:
-                wider[i, c] = counts[i, c]
 
 
 @jit

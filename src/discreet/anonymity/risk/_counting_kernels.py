@@ -198,14 +198,3 @@ def sort_by(column: SmallIntArray, low: int, size: int, order: SmallIntArray) ->
         found[start[column[i] - low]] = i
         start[column[i] - low] += 1
     return found
-
-
-@jit
-def gather_rows(
-    known: SmallIntArray, held: IntArray, order: SmallIntArray, columns: SmallIntArray, counts: IntArray
-) -> None:  # pragma: no cover
-    """Write combinations and counts in an order, column by column."""
-    for i in range(order.size):
-        counts[i] = held[order[i]]
-        for j in range(columns.shape[0]):
-            columns[j, i] = known[order[i], j]

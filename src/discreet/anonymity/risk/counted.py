@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from discreet.anonymity.risk import _counting_kernels as kernels
 from discreet.anonymity.risk.coded import CodedColumn, code_column
-from discreet.core import AnyArray, BoolArray, Domain, IntArray, SmallIntArray, WordArray
+from discreet.core import FEW_STEPS, AnyArray, BoolArray, Domain, IntArray, SmallIntArray, WordArray
 from discreet.engines.tables import as_text
 
 #: Values and combinations for which there is room at first.
@@ -116,22 +116,36 @@ class _Texts:
     def __init__(self) -> None:
         self.n, self._hashes, self._slots = 0, np.empty(_FEW, np.uint64), _empty(_FEW)
         self._ends, self._kept = np.zeros(_FEW + 1, np.int64), np.empty(16 * _FEW, np.uint8)
+        self._few: dict[bytes, int] | None = {}  # instead, while there are few: nothing needs to be compiled
 
     def codes(self, column: pa.Array, add: bool) -> SmallIntArray:
         encoded = pc.dictionary_encode(column)
         texts = encoded.dictionary.cast(pa.large_string())
+        if self._few is not None and self.n + len(texts) > FEW_STEPS:
+            before, self._few, self.n = self.array(pa.large_string()), None, 0
+            self._number(before, add=True)
+        codes = self._number(texts, add)
+        found: SmallIntArray = codes[encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)]
+        return found
+
+    def _number(self, texts: pa.Array, add: bool) -> SmallIntArray:
+        """Number different texts; the last number is for what is missing."""
+        codes, done = np.full(len(texts) + 1, MISSING, np.int32), -1
+        if (few := self._few) is not None:
+            for i, text in enumerate(texts.view(pa.large_binary()).to_pylist()):
+                codes[i] = few.setdefault(text, len(few)) if add else few.get(text, UNKNOWN)
+            self.n = len(few)
+            return codes
         _, places, buffer = texts.buffers()
         offsets = np.frombuffer(places, np.int64, len(texts) + 1, texts.offset * 8) if len(texts) else np.zeros(1, int)
         data = np.frombuffer(buffer if buffer is not None and buffer.size else b"\0", np.uint8)
-        codes, done = np.full(len(texts) + 1, MISSING, np.int32), -1  # the last is for what is missing
         while done < len(texts):
             if done >= 0:
                 self._make_room(int(offsets[done + 1] - offsets[done]))
             done, self.n = kernels.number_texts(
                 data, offsets, max(done, 0), self._slots, self._hashes, self._ends, self._kept, self.n, add, codes
             )
-        found: SmallIntArray = codes[encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)]
-        return found
+        return codes
 
     def _make_room(self, size: int) -> None:
         while self._ends[self.n] + size > len(self._kept):
@@ -143,6 +157,8 @@ class _Texts:
             kernels.place_words(self._hashes, self.n, self._slots)
 
     def array(self, kind: pa.DataType) -> pa.Array:
+        if self._few is not None:
+            return pa.array(list(self._few), pa.large_binary()).view(pa.large_string()).cast(kind)
         ends = self._ends[: self.n + 1]
         texts = self._kept[: ends[-1]].tobytes()
         return pa.LargeStringArray.from_buffers(self.n, pa.py_buffer(ends.tobytes()), pa.py_buffer(texts)).cast(kind)
@@ -210,9 +226,7 @@ class ValueTally:
         for column in columns[::-1]:  # the last column first: what is equal in the ones before keeps its order
             low, high = int(column.min()), int(column.max())
             order = kernels.sort_by(column, low, high - low + 1, order)
-        found, counts = np.empty(columns.shape, np.int32), np.empty(self._n, np.int64)
-        kernels.gather_rows(self._known, self._held, order, found, counts)
-        return found, counts
+        return np.take(columns, order, axis=1), self._held[order]
 
 
 def total(own: IntArray, counts: IntArray | None = None, size: int = 0) -> IntArray:

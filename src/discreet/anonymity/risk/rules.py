@@ -16,8 +16,7 @@ import numpy as np
 from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.distances import Limits, measure_classes, rows_by_class
 from discreet.anonymity.risk.hierarchy import Hierarchy
-from discreet.anonymity.risk.people_kernels import measure_people
-from discreet.anonymity.risk.persons import largest_share, persons_by_class
+from discreet.anonymity.risk.persons import largest_share, measure_people, persons_by_class
 from discreet.core import BoolArray, FloatArray, IntArray, checks, option
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 

@@ -38,14 +38,15 @@ def assign(points: FloatArray, centers: FloatArray, labels: IntArray, near: Floa
 
 
 @jit
-def reassign(points: FloatArray, centers: FloatArray, moved: BoolArray, labels: IntArray, near: FloatArray) -> None:
-    """Bring the nearest centres up to date after some of them moved.
+def reassign(
+    points: FloatArray, centers: FloatArray, moved: BoolArray, which: IntArray, labels: IntArray, near: FloatArray
+) -> None:
+    """Bring the nearest centres up to date after some of them moved; ``which`` is room for their numbers.
 
     A point whose own centre stayed, or came nearer, can only change to a centre that moved: all others are as far as
     they were. The result is that of `assign` (up to ties), at the price of the centres that moved.
     """
     n_moved = 0
-    which = np.empty(centers.shape[0], np.int64)
     for j in range(centers.shape[0]):
         if moved[j]:
             which[n_moved] = j
@@ -81,7 +82,7 @@ def second_nearest(points: FloatArray, centers: FloatArray, labels: IntArray, se
         second[i] = best
 
 
-@jit
+@inlined
 def weighted_sum(weights: FloatArray, near: FloatArray) -> float:
     """Return the k-means cost of an assignment."""
     total = 0.0
@@ -90,22 +91,31 @@ def weighted_sum(weights: FloatArray, near: FloatArray) -> float:
     return total
 
 
-@jit
 def lloyd(
+    points: FloatArray, weights: FloatArray, centers: FloatArray, labels: IntArray, near: FloatArray, steps: int
+) -> float:
+    """Run at most ``steps`` steps of Lloyd's algorithm from an up-to-date assignment; return the cost.
+
+    A centre without weight stays where it is.
+    """
+    k, room = len(centers), (np.empty(centers.shape), np.empty(len(centers)))  # made here: compiling it takes longer
+    return _lloyd(points, weights, centers, labels, near, steps, *room, np.empty(k, np.bool_), np.empty(k, np.int64))
+
+
+@jit
+def _lloyd(
     points: FloatArray,
     weights: FloatArray,
     centers: FloatArray,
     labels: IntArray,
     near: FloatArray,
     steps: int,
+    sums: FloatArray,
+    masses: FloatArray,
+    moved: BoolArray,
+    which: IntArray,
 ) -> float:
-    """Run at most ``steps`` steps of Lloyd's algorithm from an up-to-date assignment; return the cost.
-
-    A centre without weight stays where it is.
-    """
     k, d = centers.shape
-    sums, masses = np.empty((k, d)), np.empty(k)
-    moved = np.empty(k, np.bool_)
     for _ in range(steps):
         for j in range(k):
             masses[j] = 0.0
@@ -128,11 +138,11 @@ def lloyd(
             any_moved = any_moved or moved[j]
         if not any_moved:
             break
-        reassign(points, centers, moved, labels, near)
+        reassign(points, centers, moved, which, labels, near)
     return weighted_sum(weights, near)
 
 
-@jit
+@inlined
 def _pick(cumulative: FloatArray, uniform: float) -> int:
     """Return the first place whose running sum is above a share of the total, or the last place."""
     goal, low, high = uniform * cumulative[-1], 0, cumulative.size - 1
@@ -153,16 +163,29 @@ def _accumulate(weights: FloatArray, near: FloatArray, cumulative: FloatArray) -
         cumulative[i] = total
 
 
-@jit
 def seed_centers(points: FloatArray, weights: FloatArray, uniforms: FloatArray) -> FloatArray:
     """Choose starting centres: k-means++ that takes the best of several candidates at each step.
 
     ``uniforms`` has one row a centre and one column a candidate.
     """
-    n, d = points.shape
-    k, n_candidates = uniforms.shape
-    centers = np.empty((k, d))
-    near, trial, best, cumulative, ones = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    centers = np.empty((len(uniforms), points.shape[1]))
+    _seed(points, weights, uniforms, centers, *np.empty((5, len(points))))
+    return centers
+
+
+@jit
+def _seed(
+    points: FloatArray,
+    weights: FloatArray,
+    uniforms: FloatArray,
+    centers: FloatArray,
+    near: FloatArray,
+    trial: FloatArray,
+    best: FloatArray,
+    cumulative: FloatArray,
+    ones: FloatArray,
+) -> None:
+    n, (k, n_candidates) = points.shape[0], uniforms.shape
     for i in range(n):
         near[i], ones[i] = np.inf, 1.0
     for j in range(k):
@@ -181,7 +204,6 @@ def seed_centers(points: FloatArray, weights: FloatArray, uniforms: FloatArray) 
                 _copy(points[chosen], centers[j])
                 _copy(trial, best)
         _copy(best, near)
-    return centers
 
 
 @jit

@@ -4,8 +4,6 @@ Leaves come sorted by their interval on the first axis, in blocks that share it 
 components are far from most leaves: where a component has no share of the interval, it skips the block.
 """
 
-import numpy as np
-
 from discreet.core import FloatArray, IntArray, jit
 
 #: A component counts as absent from a leaf where its share is smaller.
@@ -13,10 +11,9 @@ _NEGLIGIBLE = 1e-13
 
 
 @jit
-def expected(starts: IntArray, index: IntArray, shares: FloatArray, masses: FloatArray) -> FloatArray:
-    """Return the expected count of every leaf: Σ_k masses[k] Π_j shares[index[leaf, j], k]."""
-    n, d = index.shape
-    out = np.zeros(n)
+def expected(starts: IntArray, index: IntArray, shares: FloatArray, masses: FloatArray, out: FloatArray) -> FloatArray:
+    """Add to ``out`` the expected count of every leaf: Σ_k masses[k] Π_j shares[index[leaf, j], k]."""
+    d = index.shape[1]
     for block in range(starts.size - 1):
         for k in range(masses.size):
             first = shares[index[starts[block], 0], k]
@@ -40,11 +37,12 @@ def gradient(
     by_spread: FloatArray,
     masses: FloatArray,
     pull: FloatArray,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return Σ_leaf pull[leaf] d(expected count) by masses (K,), means (K, d) and log spreads (K, d)."""
+    to_mass: FloatArray,
+    to_mean: FloatArray,
+    to_spread: FloatArray,
+) -> None:
+    """Add Σ_leaf pull[leaf] d(expected count) by masses (K,), means (K, d) and log spreads (K, d) to the last three."""
     d = index.shape[1]
-    to_mass = np.zeros(masses.size)
-    to_mean, to_spread = np.zeros((masses.size, d)), np.zeros((masses.size, d))
     for block in range(starts.size - 1):
         for k in range(masses.size):
             first = shares[index[starts[block], 0], k]
@@ -63,20 +61,18 @@ def gradient(
                     own = part / shares[index[i, j], k]
                     to_mean[k, j] += own * by_mean[index[i, j], k]
                     to_spread[k, j] += own * by_spread[index[i, j], k]
-    return to_mass, to_mean, to_spread
 
 
 @jit
 def leaf_means(
-    index: IntArray, shares: FloatArray, places: FloatArray, masses: FloatArray, middles: FloatArray
+    index: IntArray, shares: FloatArray, places: FloatArray, masses: FloatArray, middles: FloatArray, out: FloatArray
 ) -> FloatArray:
-    """Return the mean of the mixture inside every leaf; the middle of the leaf where there is no mass.
+    """Add to ``out`` the mean of the mixture inside every leaf; the middle of the leaf where there is no mass.
 
     ``places`` holds, like ``shares``, one value for each interval of an axis and each component: the mean of the
     component inside the interval.
     """
     n, d = index.shape
-    out = np.zeros((n, d))
     for i in range(n):
         total = 0.0
         for k in range(masses.size):

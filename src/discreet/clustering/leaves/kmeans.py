@@ -101,7 +101,7 @@ def _swapped(
     """
     n, k = len(places), len(centers)
     labels, near, second = np.empty(n, np.int64), np.empty(n), np.empty(n)
-    extra, moved = np.empty(k), np.zeros(k, np.bool_)
+    extra, moved, which = np.empty(k), np.zeros(k, np.bool_), np.empty(k, np.int64)
     kernels.assign(places, centers, labels, near)
     cost = kernels.lloyd(places, masses, centers, labels, near, _FULL_STEPS)
     kernels.second_nearest(places, centers, labels, second)
@@ -113,7 +113,7 @@ def _swapped(
         removed = kernels.best_to_remove(places, masses, labels, near, second, chosen, extra)
         trial = centers.copy(), labels.copy(), near.copy()
         trial[0][removed], moved[removed] = places[chosen], True
-        kernels.reassign(places, trial[0], moved, *trial[1:])
+        kernels.reassign(places, trial[0], moved, which, *trial[1:])
         moved[removed] = False
         if kernels.lloyd(places, masses, *trial, _SWAP_STEPS) < cost * (1.0 - 1e-9):
             cost = kernels.lloyd(places, masses, *trial, _FULL_STEPS)

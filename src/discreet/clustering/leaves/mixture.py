@@ -208,9 +208,10 @@ class _Problem:
         def objective(x: FloatArray) -> tuple[float, FloatArray]:
             n, mean, logs = unpack(x)
             share, by_mean, by_spread = self.axes.shares(mean, np.exp(logs))
-            gap = kernels.expected(self.starts, self.index, share, n) - self.drawn
+            gap = kernels.expected(self.starts, self.index, share, n, np.zeros(len(self.index))) - self.drawn
             pull = self.precision * gap
-            to_mass, to_mean, to_spread = kernels.gradient(self.starts, self.index, share, by_mean, by_spread, n, pull)
+            to_mass, to_mean, to_spread = into = np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
+            kernels.gradient(self.starts, self.index, share, by_mean, by_spread, n, pull, *into)
             apart = logs - logs.mean(axis=0)
             loss = (pull @ gap + _TIE * (apart**2).sum()) / 2
             slopes = (to_mass * unit_mass, to_mean * unit_mean, to_spread + _TIE * apart)
@@ -230,13 +231,14 @@ class _Problem:
     def expected(self, fit: _Components) -> FloatArray:
         share, _, _ = self.axes.shares(fit.means, fit.spreads)
         counts = np.empty(len(self.order))
-        counts[self.order] = kernels.expected(self.starts, self.index, share, fit.masses)
+        counts[self.order] = kernels.expected(self.starts, self.index, share, fit.masses, np.zeros(len(self.index)))
         return counts
 
     def leaf_means(self, fit: _Components) -> FloatArray:
         share, _, _ = self.axes.shares(fit.means, fit.spreads)
         middles = self.axes.inner.mean(axis=1)[self.axes.index]
-        return kernels.leaf_means(self.axes.index, share, self.axes.places(fit.means, fit.spreads), fit.masses, middles)
+        places, out = self.axes.places(fit.means, fit.spreads), np.zeros(middles.shape)
+        return kernels.leaf_means(self.axes.index, share, places, fit.masses, middles, out)
 
 
 def _start(

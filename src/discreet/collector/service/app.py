@@ -83,7 +83,6 @@ class App:
     # ---- the life of a process
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Open the store and start the writer."""
         end_with_parent()
         self.store: Store = self.opened()
         self.committer = Committer(self.store, loop, most_waiting=self.settings.most_waiting)
@@ -96,11 +95,9 @@ class App:
         loop.call_soon_threadsafe(self._watch)
 
     def opened(self) -> Store:
-        """Open the store."""
         return self.settings.open(serving=True)
 
     def __rsgi_del__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Write what waits, and close the store."""
         self.committer.stop()
         self.store.shut()
 

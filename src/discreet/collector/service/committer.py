@@ -58,7 +58,6 @@ class Committer:
         ]
 
     def start(self) -> None:
-        """Start both threads."""
         for thread in self._threads:
             thread.start()
 
@@ -89,7 +88,6 @@ class Committer:
             raise work.error
 
     def stop(self) -> None:
-        """Write what waits, and stop."""
         with self._wake:
             self._stopping = True
             self._wake.notify()

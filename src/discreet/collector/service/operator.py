@@ -45,12 +45,7 @@ class Operator:
         """Return status, type and body."""
         try:
             if path == "/":
-                writer = self._committer
-                health = dashboard.Health(
-                    writer.ready, writer.full, writer.committed, writer.commits, writer.commit_seconds,
-                    writer.waiting_bytes,
-                )  # fmt: skip
-                return 200, _HTML, dashboard.front(self._store, health).encode("utf-8")
+                return 200, _HTML, dashboard.front(self._store, self._committer).encode("utf-8")
             if path.startswith("/tasks/"):
                 return 200, _HTML, dashboard.of_task(self._store, self._digest(path)).encode("utf-8")
             if path == "/v1/tasks":

@@ -5,8 +5,7 @@ from pathlib import Path
 from time import monotonic
 
 from discreet import noise
-from discreet.collector.stores.base import Store
-from discreet.collector.stores.opening import open_store
+from discreet.collector.stores.base import Store, open_store
 from discreet.core import write_whole
 from discreet.errors import DataSourceError
 
@@ -41,7 +40,6 @@ class Settings:
     patience: float = 10.0
 
     def open(self, *, serving: bool = False) -> Store:
-        """Open the store."""
         return open_store(self.store or self.data, serving=serving, segments=self.segments)
 
     def token(self) -> str:

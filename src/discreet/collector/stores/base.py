@@ -5,12 +5,13 @@ request. `discreet.local` interprets the reports.
 """
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -65,41 +66,85 @@ class Held:
     closed: bool
 
 
-class Store(Protocol):
-    """The methods that service, command line and tests use."""
+class Store:
+    """The methods that service, command line and tests use. Statements mark a value with ``?``.
+
+    Examples
+    --------
+    >>> open_store("collected").tasks()  # doctest: +SKIP
+    {}
+    """
 
     #: The folder for reports as Parquet; None if they are counted.
-    segments: Path | None
+    segments: Path | None = None
+
+    def __init__(self) -> None:
+        self._held: dict[str, Held] = {}
+        self._looking = threading.Lock()
+
+    def _change(self, line: str, values: tuple[object, ...]) -> int:
+        """Execute one statement, durably, and return how many rows it changed."""
+        raise NotImplementedError
+
+    def _rows(self, line: str, *values: object) -> list[Any]:
+        """Return the rows of a question."""
+        raise NotImplementedError
 
     def create(self, task: Task) -> bool:
         """Add a task; False if it exists."""
+        check_size(task)
+        line = "insert into task (id, description) values (?, ?) on conflict do nothing"
+        return self._change(line, (task.digest, task.to_json())) > 0
 
     def tasks(self) -> dict[str, Held]:
         """Return all tasks by their digest."""
+        with self._looking:  # the first reader must not write last
+            rows = self._rows("select number, id, description, closed from task order by number")
+            old = self._held  # these are not parsed again
+            self._held = {
+                digest: Held(number, old[digest].task if digest in old else Task.from_json(text), bool(closed))
+                for number, digest, text, closed in rows
+            }
+            return self._held
+
+    def _known(self, task: str) -> Held:
+        return self._held[task] if task in self._held else known(self.tasks(), task)
 
     def close_task(self, task: str) -> None:
         """Accept no more reports for a task."""
+        known(self.tasks(), task)
+        self._change("update task set closed = true where id = ?", (task,))
 
     def commit(self, posts: Sequence[Post], work: Work = ()) -> list[Outcome]:
         """Write posts. When this returns they are durable; when it raises none of them was acknowledged."""
+        raise NotImplementedError
 
     def counts(self, task: str) -> dict[int, Counts]:
         """Return the counts of every period of a task."""
+        raise NotImplementedError
 
     def refused(self, task: str) -> dict[str, int]:
         """Return the numbers of refused frames of a task, by reason."""
+        line = "select reason, n from refused where task = ? order by reason"
+        return dict(self._rows(line, self._known(task).number))
 
     def note_refused(self, run: Run, found: dict[tuple[str, str], int]) -> None:
         """Add to the numbers of refused frames, by task and reason."""
+        more = "on conflict (task, reason) do update set n = refused.n + excluded.n"
+        rows = [(self._known(task).number, reason, n) for (task, reason), n in sorted(found.items())]
+        run([(f"insert into refused values (?, ?, ?) {more}", rows)])
 
     def tick(self, run: Run) -> None:
         """Record how long the store ran; fails if nothing can be written."""
+        raise NotImplementedError
 
     def tidy(self, run: Run, *, all_of_it: bool = False) -> None:
         """Fold the log into counters, in bounded steps, and remove expired keys."""
+        raise NotImplementedError
 
     def shut(self) -> None:
         """Close files and connections."""
+        raise NotImplementedError
 
 
 class Ages:
@@ -113,7 +158,6 @@ class Ages:
 
     @property
     def ran(self) -> float:
-        """Seconds of running."""
         return self._before + monotonic() - self._since
 
     def age(self, task: Task) -> int:
@@ -123,14 +167,6 @@ class Ages:
     def forgotten(self, task: Task) -> int:
         """Return the age below which keys are removed."""
         return self.age(task) - 1
-
-
-def read_tasks(rows: Iterable[tuple[int, str, str, Any]], old: dict[str, Held]) -> dict[str, Held]:
-    """Return tasks by digest from rows (number, digest, description, closed); ``old`` ones are not parsed again."""
-    return {
-        digest: Held(number, old[digest].task if digest in old else Task.from_json(text), bool(closed))
-        for number, digest, text, closed in rows
-    }
 
 
 def with_logs(task: Task, found: dict[int, Counts | None], logs: Mapping[int, Sequence[bytes]]) -> dict[int, Counts]:
@@ -173,7 +209,6 @@ def _parts(reports: Iterable[bytes], most: int = 1 << 22) -> Iterator[bytes]:
 
 
 def counters_of(task: Task) -> int:
-    """Return the number of counters of a task."""
     return sum(int(a.size) for a in task.mechanism.empty().counters.values())
 
 
@@ -213,3 +248,36 @@ def known(tasks: dict[str, Held], digest: str) -> Held:
     if digest not in tasks:
         raise DataSourceError(f"task: none has the digest {digest!r}; discreet collect task list shows them")
     return tasks[digest]
+
+
+def open_store(address: str | Path, *, serving: bool = False, segments: str | Path | None = None) -> Store:
+    """Open a store.
+
+    Parameters
+    ----------
+    address : path or str
+        A folder (SQLite), or ``postgresql://user:password@host/database``.
+    serving : bool
+        True to write reports; with SQLite only one process may.
+    segments : path, optional
+        A folder to write reports to as Parquet, instead of counting them; with SQLite.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = open_store(folder)
+    ...     found = store.tasks()
+    ...     store.shut()
+    >>> found
+    {}
+    """
+    if str(address).startswith(("postgresql://", "postgres://")):
+        from discreet.collector.stores.postgres import PostgresStore
+
+        if segments is not None:
+            raise DataSourceError("segments are written by collectors that keep reports in a folder; leave --store out")
+        return PostgresStore(str(address))
+    from discreet.collector.stores.sqlite import SqliteStore
+
+    return SqliteStore(address, serving=serving, segments=segments)

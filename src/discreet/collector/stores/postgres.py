@@ -11,21 +11,19 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from discreet.collector.stores import base as common
-from discreet.collector.stores.base import Held, Outcome, Post, Run, Work
+from discreet.collector.stores.base import Outcome, Post, Run, Work
 from discreet.errors import DataSourceError, MissingExtra, StoreUnavailable
-from discreet.local import Counts, Task
+from discreet.local import Counts
 
 if TYPE_CHECKING:
     import psycopg
 
 _SCHEMA = f"""
 create schema if not exists discreet;
-set search_path to discreet;
 create table if not exists task (number integer generated always as identity primary key, id text not null unique,
   description text not null, closed boolean not null default false);
 create table if not exists seen (task integer, key bytea, checked bigint, age bigint, primary key (task, key));
@@ -42,9 +40,9 @@ with given as (
   select * from unnest(%b::int[], %b::int[], %b::bytea[], %b::bigint[], %b::bigint[], %b::bytea[])
     as g(task, period, key, checked, age, reports)),
 fresh as (
-  insert into discreet.seen select task, key, checked, age from given on conflict do nothing returning task, key),
+  insert into seen select task, key, checked, age from given on conflict do nothing returning task, key),
 kept as (
-  insert into discreet.log (task, period, reports)
+  insert into log (task, period, reports)
   select task, period, string_agg(reports, ''::bytea) from given join fresh using (task, key) group by task, period)
 select task, key from fresh
 """
@@ -55,12 +53,11 @@ _TRIES = 4
 _AGAIN = 5.0
 
 
-class PostgresStore:
+class PostgresStore(common.Store):
     """A schema called ``discreet`` in a PostgreSQL database, which several collectors may share."""
 
-    segments: Path | None = None
-
     def __init__(self, address: str) -> None:
+        super().__init__()
         try:
             import psycopg
         except ImportError:
@@ -70,7 +67,6 @@ class PostgresStore:
         self._keeper: psycopg.Connection[Any] | None = None
         self._other: psycopg.Connection[Any] | None = None
         self._taking_turns = threading.Lock()
-        self._held: dict[str, Held] = {}
         self._ticked, self._tried = monotonic(), monotonic() - _AGAIN
         try:
             with self._connect() as base:
@@ -81,14 +77,14 @@ class PostgresStore:
                     raise DataSourceError(
                         "store: this PostgreSQL runs with fsync=off and may lose what it acknowledged"
                     )
-                common.check_format(int(_one(base.execute("select value from discreet.fact where name = 'format'"))))
-                self.ages = common.Ages(_one(base.execute("select value from discreet.fact where name = 'ran'")))
+                common.check_format(int(_one(base.execute("select value from fact where name = 'format'"))))
+                self.ages = common.Ages(_one(base.execute("select value from fact where name = 'ran'")))
         except psycopg.Error as error:
             raise DataSourceError(f"store: cannot open the PostgreSQL ({_first(error)}); check the address") from None
 
     def _connect(self, **more: Any) -> psycopg.Connection[Any]:
         # An answer means durable, whatever the server's default.
-        options = "-c synchronous_commit=on -c statement_timeout=60000"
+        options = "-c search_path=discreet -c synchronous_commit=on -c statement_timeout=60000"
         return self._psycopg.connect(self._address, options=options, connect_timeout=10, **more)
 
     @contextmanager
@@ -115,32 +111,17 @@ class PostgresStore:
         except self._psycopg.Error as error:
             raise StoreUnavailable(_first(error)) from None
 
-    # ---- tasks
-
-    def create(self, task: Task) -> bool:
-        common.check_size(task)
-        line = "insert into discreet.task (id, description) values (%s, %s) on conflict do nothing"
+    def _change(self, line: str, values: tuple[object, ...]) -> int:
         with self._session() as base:
-            return int(base.execute(line, (task.digest, task.to_json())).rowcount) > 0
+            return int(base.execute(line.replace("?", "%s"), values).rowcount)
 
-    def close_task(self, task: str) -> None:
-        common.known(self.tasks(), task)
+    def _rows(self, line: str, *values: object) -> list[Any]:
         with self._session() as base:
-            base.execute("update discreet.task set closed = true where id = %s", (task,))
-
-    def tasks(self) -> dict[str, Held]:
-        with self._session() as base:
-            line = "select number, id, description, closed from discreet.task order by number"
-            self._held = common.read_tasks(base.execute(line).fetchall(), self._held)
-            return self._held
-
-    def _known(self, task: str) -> Held:
-        return self._held[task] if task in self._held else common.known(self.tasks(), task)
+            return list(base.execute(line.replace("?", "%s"), values).fetchall())
 
     # ---- reports
 
     def commit(self, posts: Sequence[Post], work: Work = ()) -> list[Outcome]:
-        """Write posts in one statement, which is durable when this returns."""
         places = [(self._known(post.task).number, post.key) for post in posts]
         # Sorted, so that two processes lock the same keys in the same order.
         first = dict(sorted(zip(places[::-1], posts[::-1], strict=True), key=lambda pair: pair[0]))
@@ -176,10 +157,7 @@ class PostgresStore:
             new.append(place in fresh)
             fresh.discard(place)
         again = sorted({place for place, is_new in zip(places, new, strict=True) if not is_new})
-        line = (
-            "select task, key, checked from discreet.seen "
-            "where (task, key) in (select * from unnest(%b::int[], %b::bytea[]))"
-        )
+        line = "select task, key, checked from seen where (task, key) in (select * from unnest(%b::int[], %b::bytea[]))"
         sums: dict[tuple[int, bytes], int] = {}
         if again:
             rows = self._writer().execute(line, ([n for n, _ in again], [k for _, k in again]))
@@ -201,46 +179,37 @@ class PostgresStore:
             self._base = None
 
     def counts(self, task: str) -> dict[int, Counts]:
-        """Return the counts of every period: the counters plus the log."""
         held = self._known(task)
         found: dict[int, Counts | None] = {}
         logs: defaultdict[int, list[bytes]] = defaultdict(list)
         with self._reading() as base:
-            line = "select period, content from discreet.state where task = %b"
+            line = "select period, content from state where task = %b"
             for period, content in base.execute(line, (held.number,), binary=True):
                 found[period] = Counts.from_bytes(content)
-            line = "select period, reports from discreet.log where task = %b"
+            line = "select period, reports from log where task = %b"
             for period, reports in base.execute(line, (held.number,), binary=True):
                 logs[period].append(reports)
         return common.with_logs(held.task, found, logs)
 
-    def refused(self, task: str) -> dict[str, int]:
-        line = "select reason, n from discreet.refused where task = %s order by reason"
-        number = self._known(task).number
-        with self._session() as base:
-            return dict(base.execute(line, (number,)).fetchall())
-
     def note_refused(self, run: Run, found: dict[tuple[str, str], int]) -> None:
-        line = (
-            "insert into discreet.refused as r values (%s, %s, %s) "
-            "on conflict (task, reason) do update set n = r.n + excluded.n"
-        )
-        rows = [(self._known(task).number, why, n) for (task, why), n in sorted(found.items())]
-        with self._session() as base, base.cursor() as cursor:
-            cursor.executemany(line, rows)
+        def at_once(work: Work) -> None:
+            with self._session() as base, base.cursor() as cursor:
+                for line, rows in work:
+                    cursor.executemany(line.replace("?", "%s"), rows)
+
+        super().note_refused(at_once, found)
 
     # ---- maintenance next to the commits, by one process at a time
 
     def tick(self, run: Run) -> None:
         """Record how long the store ran: the time of the one process that folds."""
-        now, line = monotonic(), "update discreet.fact set value = value + %s where name = 'ran' returning value"
+        now, line = monotonic(), "update fact set value = value + %s where name = 'ran' returning value"
         passed = now - self._ticked if self._keeper is not None and not self._keeper.closed else 0.0
         with self._session() as base:
             self.ages = common.Ages(_one(base.execute(line, (passed,))))
         self._ticked = now
 
     def tidy(self, run: Run, *, all_of_it: bool = False) -> None:
-        """Fold the log into counters, and remove expired keys."""
         self.tasks()
         try:
             if self._keeps():
@@ -269,7 +238,7 @@ class PostgresStore:
 
     def _fold(self, base: psycopg.Connection[Any], all_of_it: bool) -> bool:
         """Move the oldest part of the log into the counters; False if the log is too short."""
-        line = "select id, octet_length(reports) from discreet.log order by id limit %s"
+        line = "select id, octet_length(reports) from log order by id limit %s"
         rows = base.execute(line, (common.MOST_ROWS,)).fetchall()
         size = sum(length for _, length in rows)
         if not rows or not (all_of_it or size >= common.LEAST_FOLDED or len(rows) >= common.MOST_ROWS):
@@ -283,17 +252,16 @@ class PostgresStore:
         by_number = {held.number: held for held in self._held.values()}
         logs: defaultdict[tuple[int, int], list[bytes]] = defaultdict(list)
         with base.transaction():
-            line = "delete from discreet.log where id = any(%b) returning task, period, reports"
+            line = "delete from log where id = any(%b) returning task, period, reports"
             for task, period, reports in base.execute(line, (ids,), binary=True):
                 logs[task, period].append(reports)
             for place, several in sorted(logs.items()):
-                line = "select content from discreet.state where task = %b and period = %b"
+                line = "select content from state where task = %b and period = %b"
                 row = base.execute(line, place, binary=True).fetchone()
-                counts = common.joined(
-                    by_number[place[0]].task, several, None if row is None else Counts.from_bytes(row[0])
-                )
+                before = None if row is None else Counts.from_bytes(row[0])
+                counts = common.joined(by_number[place[0]].task, several, before)
                 line = (
-                    "insert into discreet.state values (%b, %b, %b) "
+                    "insert into state values (%b, %b, %b) "
                     "on conflict (task, period) do update set content = excluded.content"
                 )
                 base.execute(line, (*place, counts.to_bytes()))
@@ -302,7 +270,7 @@ class PostgresStore:
     def _forget(self, base: psycopg.Connection[Any]) -> None:
         for held in self._held.values():
             if (age := self.ages.forgotten(held.task)) > 0:
-                base.execute("delete from discreet.seen where task = %s and age < %s", (held.number, age))
+                base.execute("delete from seen where task = %s and age < %s", (held.number, age))
 
     def shut(self) -> None:
         for base in (self._base, self._keeper, self._other):
@@ -311,7 +279,6 @@ class PostgresStore:
 
 
 def _one(found: Any) -> Any:
-    """Return the one value of an answer."""
     return found.fetchone()[0]
 
 

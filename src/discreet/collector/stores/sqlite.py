@@ -9,12 +9,12 @@ small last step makes them valid. After any interruption, the valid counters and
 import fcntl
 import os
 import sqlite3
-import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from time import monotonic
+from typing import Any
 from zlib import crc32
 
 from discreet import noise
@@ -22,7 +22,7 @@ from discreet.collector.stores import base as common
 from discreet.collector.stores import segments
 from discreet.collector.stores.base import Held, Outcome, Post, Run, Work
 from discreet.errors import DataSourceError, StoreUnavailable
-from discreet.local import Counts, Task
+from discreet.local import Counts
 
 Logs = dict[tuple[int, int], list[bytes]]
 FILE = "collected.sqlite"
@@ -57,10 +57,11 @@ _APPEND = "insert into log (task, period, heads, reports) values (?, ?, ?, ?)"
 _FACT = "update fact set value = ? where name = ?"
 
 
-class SqliteStore:
+class SqliteStore(common.Store):
     """A folder with one SQLite file; see `open_store`."""
 
     def __init__(self, folder: str | Path, *, serving: bool = False, segments: str | Path | None = None) -> None:
+        super().__init__()
         self.folder = Path(folder).expanduser()
         self.segments = None if segments is None else Path(segments).expanduser()
         try:
@@ -77,8 +78,6 @@ class SqliteStore:
         except (OSError, sqlite3.Error) as error:
             raise DataSourceError(f"data: cannot keep reports in {str(folder)!r} ({error}); check the folder") from None
         common.check_format(int(self._fact(self._base, "format")))
-        self._held: dict[str, Held] = {}
-        self._looking = threading.Lock()
         self.ages = common.Ages(self._fact(self._base, "ran"))
         self._swept: dict[int, int] = {}
         rows, size = self._base.execute("select count(*), coalesce(sum(length(reports)), 0) from log").fetchone()
@@ -114,17 +113,6 @@ class SqliteStore:
         except sqlite3.Error as error:
             raise StoreUnavailable(str(error)) from None
 
-    # ---- tasks
-
-    def create(self, task: Task) -> bool:
-        common.check_size(task)
-        made = self._change("insert or ignore into task (id, description) values (?, ?)", (task.digest, task.to_json()))
-        return made > 0
-
-    def close_task(self, task: str) -> None:
-        common.known(self.tasks(), task)
-        self._change("update task set closed = 1 where id = ?", (task,))
-
     def _change(self, line: str, values: tuple[object, ...]) -> int:
         try:
             with closing(self._open()) as base:
@@ -132,20 +120,13 @@ class SqliteStore:
         except sqlite3.Error as error:
             raise StoreUnavailable(str(error)) from None
 
-    def tasks(self) -> dict[str, Held]:
-        with self._looking:  # the first reader must not write last
-            with self._reading() as base:
-                rows = base.execute("select number, id, description, closed from task order by number").fetchall()
-            self._held = common.read_tasks(rows, self._held)
-            return self._held
-
-    def _known(self, task: str) -> Held:
-        return self._held[task] if task in self._held else common.known(self.tasks(), task)
+    def _rows(self, line: str, *values: object) -> list[Any]:
+        with self._reading() as base:
+            return base.execute(line, values).fetchall()
 
     # ---- reports
 
     def commit(self, posts: Sequence[Post], work: Work = ()) -> list[Outcome]:
-        """Write posts in one transaction, which is durable when this returns."""
         base = self._base
         fresh: defaultdict[tuple[int, int], list[Post]] = defaultdict(list)
         places = {task: self._known(task) for task in {post.task for post in posts}}
@@ -218,7 +199,6 @@ class SqliteStore:
         self._base.execute("commit")
 
     def counts(self, task: str) -> dict[int, Counts]:
-        """Return the counts of every period: the valid counters plus the log after them."""
         held = self._known(task)
         with self._reading() as base:
             upto = int(self._fact(base, "upto"))
@@ -239,22 +219,12 @@ class SqliteStore:
         line = "select content from piece where task = ? and period = ? and generation = ? order by number"
         return Counts.from_bytes(b"".join(r[0] for r in base.execute(line, (held.number, period, row[0]))))
 
-    def refused(self, task: str) -> dict[str, int]:
-        number = self._known(task).number
-        with self._reading() as base:
-            return dict(base.execute("select reason, n from refused where task = ? order by reason", (number,)))
-
-    def note_refused(self, run: Run, found: dict[tuple[str, str], int]) -> None:
-        line = "insert into refused values (?, ?, ?) on conflict (task, reason) do update set n = n + excluded.n"
-        run([(line, [(self._known(task).number, reason, n) for (task, reason), n in found.items()])])
-
     # ---- maintenance next to the commits
 
     def tick(self, run: Run) -> None:
         run([(_FACT, [(self.ages.ran, "ran")])])
 
     def tidy(self, run: Run, *, all_of_it: bool = False) -> None:
-        """Fold the log into counters (or segments), part by part, and remove expired keys."""
         self.tasks()
         while True:
             rows, size = (a - b for a, b in zip(self._appended, self._removed, strict=True))

@@ -6,7 +6,7 @@ from .prices import Epsilon as Epsilon
 from .prices import Price as Price
 from .prices import Rho as Rho
 from .prices import Wanted as Wanted
+from .prices import epsilon_to_zcdp as epsilon_to_zcdp
 from .prices import root as root
 from .prices import wanted_of as wanted_of
-from .zcdp import epsilon_to_zcdp as epsilon_to_zcdp
-from .zcdp import zcdp_to_epsilon as zcdp_to_epsilon
+from .prices import zcdp_to_epsilon as zcdp_to_epsilon

@@ -21,7 +21,7 @@ from discreet._version import __version__
 from discreet.core import checks
 from discreet.core.budget.draws import Draw
 from discreet.core.budget.ledger import KINDS, Kind, Ledger, Line, Scope, add_up, spending
-from discreet.core.budget.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
+from discreet.core.budget.prices import epsilon_to_zcdp, zcdp_to_epsilon
 from discreet.core.checks import Budget, Exact
 from discreet.core.columns.facts import told_of
 from discreet.core.columns.unit import unit_to_plain

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from discreet.core import checks
 from discreet.core.budget.draws import Draw
 from discreet.core.budget.lines import KINDS, Kind, Line, add_up, spending
-from discreet.core.budget.zcdp import zcdp_to_epsilon
+from discreet.core.budget.prices import zcdp_to_epsilon
 from discreet.core.checks import Budget, Exact
 from discreet.core.output import html
 from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType

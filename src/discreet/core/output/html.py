@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+import pyarrow as pa
+
 _FRAME = "font:13px/1.45 system-ui,sans-serif;max-width:60em;overflow-x:auto;font-variant-numeric:tabular-nums"
 _CELL = "padding:2px 10px 2px 0;vertical-align:top;background:none;color:inherit;border:0;white-space:normal"
 _LINE = "border:0;border-bottom:1px solid color-mix(in srgb,currentColor 25%,transparent)"
@@ -92,3 +94,29 @@ class EstimatorHtml:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Unknown section Privacy")
             return str(super()._html_repr())  # type: ignore[misc]  # of scikit-learn's BaseEstimator
+
+
+class Frames:
+    """Conversions that follow from `to_arrow`."""
+
+    def to_arrow(self) -> pa.Table:
+        """Return the result as an Arrow table."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> Any:
+        """Return `to_arrow` as a pandas data frame; pandas must be installed."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return `to_arrow` as a Polars data frame; Polars must be installed."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow())
+
+    def _shown(self) -> pa.Table:
+        """Return what a notebook shows."""
+        return self.to_arrow()
+
+    def _repr_html_(self) -> str:
+        held = self._shown()
+        return table(repr(self).strip("<>"), held.column_names, [list(row.values()) for row in held.to_pylist()])

@@ -38,9 +38,9 @@ _QUASI = {"role": "quasi-identifier"}
 KINDS = (
     KnownKind(r"age|alter|(age|alter)_(years|jahre)|edad|(age_)?years_old", _whole(0, 125, **_QUASI),
               "years of age; the longest verified life lasted 122 years"),
-    KnownKind(r"(birth_?year|year_of_birth|geburtsjahr|yob)", _whole(1900, 2100, **_QUASI),
+    KnownKind(r"(birth_?year|year_of_birth|geburtsjahr|yob|annee_(de_)?naissance)", _whole(1900, 2100, **_QUASI),
               "years, Gregorian calendar"),
-    KnownKind(r"(date_of_birth|birth_?date|dob|geburtsdatum|birthday)",
+    KnownKind(r"(date_of_birth|birth_?date|dob|geburtsdatum|birthday|date_(de_)?naissance)",
               {"bounds": ["1900-01-01", "2100-12-31"], **_QUASI}, "days, Gregorian calendar"),
     KnownKind(r"year|jahr|annee", _whole(1900, 2100), "years, Gregorian calendar"),
     KnownKind(r"month|monat|mois", _whole(1, 12), "months of a year"),
@@ -73,7 +73,7 @@ KINDS = (
               "names somebody; never released"),
     KnownKind(r"(user|person|patient|customer|client|subject|member|student|employee|kunden?|patienten)_?(id|no|nr|number|nummer)?|"
               r"pid|uid", {"role": "person"}, "says whose row it is; never released"),
-    KnownKind(r"(post|zip)_?(code)?|plz|postleitzahl", _whole(0, 99999, **_QUASI),
+    KnownKind(r"(post|zip)_?(code)?|plz|postleitzahl|code_postal", _whole(0, 99999, **_QUASI),
               "five digits, as in Germany, France, Spain, Italy and the United States"),
 )  # fmt: skip
 

@@ -1,7 +1,7 @@
 from .cells import GridMap as GridMap
+from .cells import NearestMap as NearestMap
+from .cells import NestedMap as NestedMap
 from .cells import RowMap as RowMap
-from .counts import DENSE_LIMIT as DENSE_LIMIT
-from .counts import CellCounts as CellCounts
 from .lattice import NORM_CELLS as NORM_CELLS
 from .lattice import ONE as ONE
 from .lattice import REACH as REACH
@@ -15,8 +15,8 @@ from .marginals import AxisGrids as AxisGrids
 from .marginals import GroupedMarginal as GroupedMarginal
 from .marginals import MarginalsPass as MarginalsPass
 from .marginals import MarginalTally as MarginalTally
-from .nearest import NearestMap as NearestMap
-from .nested import NestedMap as NestedMap
+from .tally import DENSE_LIMIT as DENSE_LIMIT
+from .tally import CellCounts as CellCounts
 from .trees import SPREAD_UNITS as SPREAD_UNITS
 from .trees import Cells as Cells
 from .trees import TreeMap as TreeMap

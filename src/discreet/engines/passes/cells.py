@@ -4,15 +4,17 @@ A map is a small frozen object without data, so it can be sent to another proces
 number of cells, and returns the cell numbers of a batch of coordinates.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from discreet.core import Categorical, Column, Domain, FloatArray, IntArray, Integer, checks
-from discreet.engines.passes.kernels import append_axis, drop_missing, drop_rows
+from discreet.core import Categorical, Column, Domain, FloatArray, IntArray, Integer, checks, jit
+from discreet.engines.passes.kernels import add_axis, drop_rows, mark_missing
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 
@@ -99,7 +101,7 @@ class GridMap:
             raise SchemaError(f"a grid over {', '.join(self.names[:8])} needs {len(self.domain)} columns")
         ids = np.zeros(len(columns[0]), dtype=np.int64)
         for x, column, parts in zip(columns, self.domain, self.parts, strict=True):
-            append_axis(ids, x, column.low, column.high - column.low, parts, _own(column))
+            add_axis(ids, x, column.low, column.high - column.low, parts, _own(column))
         return ids
 
     def boxes(self, cells: Any) -> tuple[FloatArray, FloatArray]:
@@ -139,7 +141,7 @@ class RowMap:
         ids = np.zeros(len(columns[0]), dtype=np.int64)
         for x, column in zip(columns, self.domain, strict=True):
             if not _own(column):
-                drop_missing(ids, x)
+                mark_missing(ids, x)
         return ids
 
 
@@ -169,3 +171,159 @@ def _parts(label: str, value: object, column: Column) -> int:
             label, value, f"{size}, the number of categories of column {column.name!r}", f"{label}=None"
         )
     return size
+
+
+@dataclass(frozen=True, eq=False)
+class NearestMap:
+    """Cells around centres: each row belongs to the nearest one, and to the first of several at the same distance.
+
+    Coordinates are clamped first. A row with a missing value has no cell. The box of every cell is the whole domain, so
+    `Source.sums` adds up places relative to the domain.
+    """
+
+    domain: Domain
+    centers: FloatArray
+    units: FloatArray
+
+    def __init__(self, domain: Domain, centers: Any, units: Any = None) -> None:
+        places = np.array(centers, dtype=np.float64)
+        if places.ndim != 2 or places.shape[1] != len(domain) or not len(places) or not np.isfinite(places).all():
+            raise InvalidArgument(
+                "centers", places.shape, f"a table of finite numbers with {len(domain)} columns", "centers=[[0.0, 0.0]]"
+            )
+        object.__setattr__(self, "domain", domain)
+        object.__setattr__(self, "centers", places)
+        object.__setattr__(self, "units", np.ones(len(domain)) if units is None else np.array(units, dtype=np.float64))
+
+    @property
+    def n_cells(self) -> int:
+        return len(self.centers)
+
+    def ids(self, columns: Sequence[FloatArray]) -> IntArray:
+        """Return the nearest centre of each row, -1 where a value is missing."""
+        return nearest_rows(self._scaled(columns), self.centers / self.units)
+
+    def distances(self, columns: Sequence[FloatArray]) -> FloatArray:
+        """Return the distance of each row to each centre, NaN where a value is missing."""
+        return _distances(self._scaled(columns), self.centers / self.units)
+
+    def boxes(self, cells: Any) -> tuple[FloatArray, FloatArray]:
+        """Return the whole domain for every cell: that is where its rows may lie."""
+        shape = (len(np.asarray(cells)), len(self.domain))
+        return np.broadcast_to(self.domain.low, shape).copy(), np.broadcast_to(self.domain.high, shape).copy()
+
+    def _scaled(self, columns: Sequence[FloatArray]) -> FloatArray:
+        return self.domain.clamp(np.column_stack(list(columns))) / self.units
+
+
+@jit
+def nearest_rows(rows: FloatArray, centers: FloatArray) -> IntArray:
+    """Return the nearest of some centres for each row, the first of several; -1 where a value is missing."""
+    ids = np.empty(rows.shape[0], np.int64)
+    for i in range(rows.shape[0]):
+        best, label = np.inf, -1
+        for k in range(centers.shape[0]):
+            distance = 0.0
+            for j in range(rows.shape[1]):
+                gap = rows[i, j] - centers[k, j]
+                distance += gap * gap
+            if distance < best:  # never true with a missing value
+                best, label = distance, k
+        ids[i] = label
+    return ids
+
+
+@jit
+def _distances(rows: FloatArray, centers: FloatArray) -> FloatArray:
+    out = np.empty((rows.shape[0], centers.shape[0]))
+    for i in range(rows.shape[0]):
+        for k in range(centers.shape[0]):
+            distance = 0.0
+            for j in range(rows.shape[1]):
+                gap = rows[i, j] - centers[k, j]
+                distance += gap * gap
+            out[i, k] = np.sqrt(distance)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class NestedMap:
+    """A grid whose cells are grids.
+
+    ``parts`` gives the parts of the numeric axes for each cell of the first level. Cells are numbered cell by cell of
+    that level. Axes of categories or whole numbers, and cells for missing values, are not divided.
+    """
+
+    grid: GridMap
+    parts: IntArray
+    #: Number of the first cell inside each cell of the grid, and behind the last one that of all cells.
+    starts: IntArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        sizes = np.ones(self.grid.n_cells, np.int64)
+        for radix in self._radices(np.arange(self.grid.n_cells)):
+            sizes *= radix
+        object.__setattr__(self, "starts", np.concatenate([[0], np.cumsum(sizes)]))
+
+    @property
+    def domain(self) -> Domain:
+        return self.grid.domain
+
+    @property
+    def n_cells(self) -> int:
+        return int(self.starts[-1])
+
+    def ids(self, columns: Sequence[FloatArray]) -> IntArray:
+        """Return the cell of each row, -1 for a dropped one."""
+        first = self.grid.ids(columns)
+        inside = np.zeros(len(first), np.int64)
+        for x, column, parts in zip(columns, self.domain, self.grid.parts, strict=True):
+            if not isinstance(column, (Categorical, Integer)):
+                _append_inner(inside, first, x, column.low, column.high - column.low, parts, self.parts)
+        return np.where(first < 0, -1, self.starts[first] + inside)
+
+    def outer(self, cells: Any) -> IntArray:
+        """Return the first-level cell around each cell."""
+        return np.searchsorted(self.starts, np.asarray(cells, dtype=np.int64), side="right") - 1
+
+    def boxes(self, cells: Any) -> tuple[FloatArray, FloatArray]:
+        """Return the real bounds of cells, as `GridMap.boxes` does."""
+        outer = self.outer(cells)
+        lower, upper = self.grid.boxes(outer)
+        rest = np.asarray(cells, dtype=np.int64) - self.starts[outer]
+        radices = self._radices(outer)
+        for axis in range(len(radices) - 1, -1, -1):
+            rest, index = np.divmod(rest, radices[axis])
+            low, step = lower[:, axis].copy(), (upper[:, axis] - lower[:, axis]) / radices[axis]
+            last = index + 1 == radices[axis]
+            lower[:, axis] = low + index * step
+            upper[:, axis] = np.where(last, upper[:, axis], low + (index + 1) * step)
+        return lower, upper
+
+    def _radices(self, outer: IntArray) -> list[IntArray]:
+        """Return, axis by axis, how many parts first-level cells have inside."""
+        radices: list[IntArray] = []
+        rest = outer
+        for size, parts, column in zip(
+            reversed(self.grid.shape), reversed(self.grid.parts), reversed(self.domain.columns), strict=True
+        ):
+            rest, index = np.divmod(rest, size)
+            whole = isinstance(column, (Categorical, Integer))
+            radices.insert(0, np.where(whole | (index >= parts), 1, self.parts[outer]))
+        return radices
+
+
+@jit
+def _append_inner(
+    inside: IntArray, first: IntArray, x: Any, low: float, width: float, outer_parts: int, parts: IntArray
+) -> None:  # pragma: no cover
+    """Append one axis to the numbers within first-level cells, as `append_axis` does to those of a grid."""
+    scale = float(outer_parts)
+    for i in range(inside.size):
+        t = (x[i] - low) / width * scale
+        if first[i] < 0 or t != t:
+            continue
+        radix = parts[first[i]]
+        t = min(max(t, 0.0), scale)
+        cell = min(int(t), outer_parts - 1)
+        inside[i] = inside[i] * radix + min(int((t - cell) * radix), radix - 1)

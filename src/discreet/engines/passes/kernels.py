@@ -8,7 +8,37 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import BoolArray, FloatArray, IntArray, jit
+from discreet.core import BoolArray, FloatArray, IntArray, few, jit
+
+
+def add_axis(ids: IntArray, x: Any, low: float, width: float, parts: int, own: bool) -> None:
+    """Append one axis to the cell numbers; see `append_axis`, which takes longer to compile than few rows take here."""
+    if not few(append_axis, ids.size):
+        append_axis(ids, x, low, width, parts, own)
+        return
+    with np.errstate(all="ignore"):
+        t = (np.asarray(x, np.float64) - low) / width * float(parts)
+    inside = (t > 0.0) & (t < float(parts))
+    cell = np.fmin(np.where(inside, t, 0.0).astype(np.int64), parts - 1)
+    cell[t >= float(parts)] = parts - 1
+    cell[np.isnan(t)] = parts if own else -1
+    ids[:] = np.where((ids >= 0) & (cell >= 0), ids * (parts + own) + cell, -1)
+
+
+def mark_missing(ids: IntArray, x: Any) -> None:
+    """Mark the rows with a missing coordinate as dropped."""
+    if not few(drop_missing, ids.size):
+        drop_missing(ids, x)
+    else:
+        ids[np.isnan(x)] = -1
+
+
+def add_counts(counts: IntArray, ids: IntArray) -> None:
+    """Count every row that was not dropped."""
+    if not few(add_dense, ids.size):
+        add_dense(counts, ids)
+    else:
+        np.add.at(counts, ids[ids >= 0], 1)
 
 
 @jit

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.core import BoolArray, Domain, FloatArray, IntArray, jit
-from discreet.engines.passes.nearest import nearest_rows
+from discreet.engines.passes.cells import nearest_rows
 from discreet.engines.passes.tally import KeyedNumbers, Pass
 
 #: Lattice steps of half the domain's diagonal.

@@ -16,9 +16,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core import AnyArray, Date, Domain, FloatArray, IntArray, Integer, held, jit
+from discreet.core import AnyArray, Date, Domain, FloatArray, IntArray, Integer, few, held, jit, quickly
 from discreet.engines.passes.cells import GridMap
-from discreet.engines.passes.kernels import append_axis
+from discreet.engines.passes.kernels import add_axis
 from discreet.engines.passes.tally import Adder, KeyedNumbers
 
 
@@ -133,10 +133,10 @@ class AxisGrids:
         """Return the cell of every row on every axis, one row per column; dropped rows are left out."""
         made = np.zeros((len(self.parts), len(columns[0])), np.int64)
         for j, (x, column) in enumerate(zip(columns, self.domain, strict=True)):
-            append_axis(made[j], x, column.low, column.high - column.low, self.parts[j], column.missing == "own")
+            add_axis(made[j], x, column.low, column.high - column.low, self.parts[j], column.missing == "own")
             if self.ends[j]:
                 half = 0.5 if isinstance(column, Integer) else 0.0
-                mark_ends(made[j], x, column.low + half, column.high - half, self.parts[j])
+                quickly(mark_ends, len(x))(made[j], x, column.low + half, column.high - half, self.parts[j])
             if len(self.cuts[j]):
                 made[j] += (made[j] >= 0) * np.searchsorted(self.cuts[j], x, side="right")  # missing values come last
         kept = (made >= 0).all(axis=0)
@@ -182,7 +182,12 @@ class MarginalTally:
         self.counts = np.zeros(total, np.int64)
 
     def add(self, prepared: IntArray) -> None:
-        count_marginals(prepared, self._columns, self._starts, self._places, self.counts)
+        if not few(count_marginals, prepared.shape[1]):
+            count_marginals(prepared, self._columns, self._starts, self._places, self.counts)
+            return
+        for columns, starts in zip(self._columns, self._starts, strict=True):
+            parts = zip(columns[columns >= 0], starts, strict=False)
+            np.add.at(self.counts, sum(self._places[start + prepared[column]] for column, start in parts), 1)
 
     def result(self) -> KeyedNumbers:
         return KeyedNumbers.occupied(self.counts)

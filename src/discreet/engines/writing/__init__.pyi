@@ -1,2 +1,2 @@
-from .declared import declared_type as declared_type
-from .declared import declared_values as declared_values
+from .writer import declared_type as declared_type
+from .writer import declared_values as declared_values

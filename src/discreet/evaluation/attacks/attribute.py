@@ -50,18 +50,14 @@ def attribute_attack(
         The secret column: its number, or its name in the domain of the synopsis.
     reference : array of shape (m, d)
         Public records of the same kind of people.
-    metric, rate
-        See `membership_attack`; for points only.
+    metric, rate, confidence, random_state
+        See `membership_attack`; the first two are for points only.
     linked : bool, default True
         True if the attacker knows which point belongs to whom (points are in the order of the originals). People of the
         control get somebody else's point. Otherwise any point may be theirs.
     within : float, optional
         A guess this near is a success, in the scaled space for points. By default half the mean error of the guess from
         public records alone. A category must be right.
-    confidence : float, default 0.95
-        Confidence of the intervals.
-    random_state : None, int or Generator
-        Seed.
 
     Notes
     -----

@@ -165,15 +165,11 @@ def reconstruction_attack(
         Points, and the records behind them, row by row. The attack sees the points only.
     reference : array of shape (m, d)
         Public records of the same kind of people, as the prior; none of the originals.
-    metric, rate
+    metric, rate, confidence, random_state
         See `membership_attack`.
     within : float, optional
         A guess this near, in the scaled space, is a success. By default a quarter of the mean distance of public
         records from the guess made from them alone.
-    confidence : float, default 0.95
-        Confidence of the intervals.
-    random_state : None, int or Generator
-        Seed.
 
     Notes
     -----

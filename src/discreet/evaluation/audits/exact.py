@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.core import FloatArray, checks
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.evaluation.audits.bounds import read_claim
+from discreet.evaluation.audits.result import read_claim
 
 _CLOSE = 1e-9
 

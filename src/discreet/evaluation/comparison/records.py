@@ -14,8 +14,7 @@ import pyarrow as pa
 from discreet import noise
 from discreet.core import BoolArray, FloatArray, IntArray, jit, later
 from discreet.evaluation.attacks import draws
-from discreet.evaluation.attacks.rates import Rate
-from discreet.evaluation.attacks.roc import ScoredAttack, split
+from discreet.evaluation.attacks.roc import Rate, ScoredAttack, split
 from discreet.evaluation.comparison.columns import Columns
 from discreet.evaluation.threads import one_thread
 

@@ -1,4 +1,4 @@
+from .declared import broken_facts as broken_facts
+from .declared import misshapen as misshapen
 from .declared import undeclared as undeclared
-from .kept_facts import broken_facts as broken_facts
 from .recount import recount as recount
-from .shape import misshapen as misshapen

@@ -19,14 +19,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet import noise
-from discreet.core import ByteArray, Guarantee, Line, at_most, check_name, checks, normal_width, write_whole
-from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
+from discreet.core import ByteArray, Guarantee, Line, at_most, checks, normal_width
+from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.distinct.likelihood import PatternLaw
 from discreet.local.wire import binary
 from discreet.mechanisms import flip_draw
@@ -76,7 +75,7 @@ class DistinctEstimate:
         return self.count - reach, self.count + reach
 
 
-class FlippedBitmap:
+class FlippedBitmap(binary.Kept):
     """A bitmap of items whose bits were flipped by coins. Made by `DistinctSketch.sketch`.
 
     Attributes
@@ -174,15 +173,6 @@ class FlippedBitmap:
         variance = float(law.covariance(atoms)[0, 0])
         return DistinctEstimate(float(atoms[0]), math.sqrt(max(variance, 0.0)), self.guarantee)
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, FlippedBitmap)
-            and (self.parameters, self.epsilons, self.seeded) == (other.parameters, other.epsilons, other.seeded)
-            and np.array_equal(self.rows, other.rows)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
     def to_bytes(self) -> bytes:
         """Return the bitmap as one message; see docs/wire-format.md."""
         header = {**self.parameters.to_dict(), "merged": [str(e) for e in self.epsilons]}
@@ -210,19 +200,6 @@ class FlippedBitmap:
             raise FormatError(f"a bitmap damaged: {len(message.body)} bytes where {math.prod(shape)} are expected")
         rows = np.frombuffer(message.body, np.uint8).reshape(shape).copy()
         return cls(parameters, rows, epsilons=budgets, seeded=message.seeded)
-
-    def save(self, path: str | Path) -> None:
-        """Write the bitmap to a file, whole or not at all."""
-        check_name(path)
-        write_whole(path, self.to_bytes())
-
-    @classmethod
-    def load(cls, path: str | Path) -> FlippedBitmap:
-        """Read a bitmap from a file."""
-        try:
-            return cls.from_bytes(Path(path).expanduser().read_bytes())
-        except OSError as error:
-            raise DataSourceError(f"bitmap: cannot read {str(path)!r} ({error.strerror}); check the path") from None
 
     def __repr__(self) -> str:
         p, parts = self.parameters, "" if len(self.epsilons) == 1 else f", merged from {len(self.epsilons)}"

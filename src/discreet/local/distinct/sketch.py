@@ -158,9 +158,8 @@ class DistinctSketch(DeclaredValue):
         if size < 0:
             raise InvalidArgument("n", n, "a number of at least 0", "n=1000")
         bitmap = FlippedBitmap(self, np.zeros((0, 0), np.uint8), epsilons=[self.exact] * parts, seeded=False)
-        variance = float(
-            PatternLaw(self.rates, self.buckets, np.array([bitmap.flip])).covariance(np.array([size]))[0, 0]
-        )
+        law = PatternLaw(self.rates, self.buckets, np.array([bitmap.flip]))
+        variance = float(law.covariance(np.array([size]))[0, 0])
         return float(np.sqrt(max(variance, 0.0)))
 
     # ---- the verb
@@ -221,9 +220,7 @@ class DistinctSketch(DeclaredValue):
         words, missing = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
         whose = pa.concat_arrays([part[2] for part in parts])
         if len(whose) != len(words):
-            raise InvalidArgument(
-                "persons", "another number of them", "one person per item", "persons of the same rows"
-            )
+            raise InvalidArgument("persons", "another number", "one person per item", "persons of the same rows")
         known = np.asarray(whose.is_valid()) & ~missing
         names = whose.filter(known).dictionary_encode()
         person, words = np.asarray(names.indices, np.int64), words[known]

@@ -114,8 +114,9 @@ class MeanVector(Mechanism):
             taken[:, i] = place
         return taken
 
-    def _zeros(self) -> dict[str, IntArray]:
-        return {"reports": np.zeros((len(self.low), len(self.law.values)), np.int64)}
+    @property
+    def _counters(self) -> tuple[int, int]:
+        return len(self.low), len(self.law.values)
 
     def _column(self, rows: Rows, name: str) -> IntArray:
         return np.stack([self.layout.unpack(rows, f"{name}_{i}") for i in range(self.n_sent)], axis=1)

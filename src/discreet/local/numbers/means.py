@@ -74,9 +74,8 @@ class MeanEstimate:
 
     def interval(self, level: float = 0.95, *, population: bool = False) -> tuple[Any, Any]:
         """Return the ends of a confidence interval, for the mean of the reporters or of the population."""
-        reach = normal_width(float(checks.probability("level", level))) * (
-            self.population_error if population else self.std_error
-        )
+        error = self.population_error if population else self.std_error
+        reach = normal_width(float(checks.probability("level", level))) * error
         return self.mean - reach, self.mean + reach
 
 

@@ -1,7 +1,7 @@
 """The base of the oracles over declared values."""
 
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -21,8 +21,6 @@ class Oracle(Mechanism):
     A subclass has a `law`, a `layout`, `_randomise` and `_add`. It names its counters (`COUNTER`) and, unless there is
     one counter per value, defines their number (`_counters`) and the support of a value (`_support`).
     """
-
-    COUNTER: ClassVar[str] = "reports"
 
     epsilon: float = REPORT_EPSILON
     domain: Any = VALUES
@@ -46,9 +44,6 @@ class Oracle(Mechanism):
     @property
     def _counters(self) -> int:
         return self.choices.size
-
-    def _zeros(self) -> dict[str, IntArray]:
-        return {self.COUNTER: np.zeros(self._counters, np.int64)}
 
     def _support(self, counters: IntArray, codes: IntArray) -> IntArray:
         """Return how many reports support each of the values with these numbers."""

@@ -34,9 +34,7 @@ class Choices:
         if isinstance(domain, (list, tuple, np.ndarray)):
             column = Categorical("domain", tuple(x.item() if isinstance(x, np.generic) else x for x in domain))
             if len(column.categories) < 2:
-                raise InvalidArgument(
-                    "domain", domain, "at least two values: else there is nothing to report", "[0, 1]"
-                )
+                raise InvalidArgument("domain", domain, "at least two values, or there is nothing to report", "[0, 1]")
             if len(set(map(_nfc, column.categories))) < len(column.categories):
                 raise InvalidArgument("domain", domain, "a list of labels that differ in NFC form")
             return cls(tuple(column.categories))
@@ -118,9 +116,8 @@ def _nfc_column(column: Any) -> Any:
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
     try:
-        return (
-            column if pc.all(pc.string_is_ascii(column)).as_py() in (True, None) else pc.utf8_normalize(column, "NFC")
-        )
+        ascii_only = pc.all(pc.string_is_ascii(column)).as_py() in (True, None)
+        return column if ascii_only else pc.utf8_normalize(column, "NFC")
     except pa.ArrowInvalid:
         texts = [_nfc_bytes(value) for value in column.cast(pa.large_binary()).to_pylist()]
         return pa.array(texts, pa.large_binary()).view(pa.large_string())

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.core import ByteArray, IntArray
-from discreet.local.oracles import _unary_kernels as kernels
+import numpy as np
+
+from discreet.core import ByteArray, IntArray, jit
 from discreet.noise.reports import Coin, ReportLaw, coin_bytes, either_way, keep_chance, toss
 from discreet.noise.stream import Chance, logistic
 
@@ -37,5 +38,16 @@ class UnaryLaw(ReportLaw):
         held, other = self.coins.values()
         rows = coin_bytes(other.chance, (len(codes), -(-self.size // 8)), stream)
         rows[:, -1] &= 255 >> (-self.size % 8)
-        kernels.write_own(rows, codes, toss(held.chance, (len(codes),), stream))
+        _write_own(rows, codes, toss(held.chance, (len(codes),), stream))
         return rows
+
+
+@jit
+def _write_own(rows: Any, codes: Any, kept: Any) -> None:  # pragma: no cover
+    """Write the bit of the held value over the noise."""
+    for i in range(rows.shape[0]):
+        place, mask = codes[i] >> 3, np.uint8(1 << (codes[i] & 7))
+        if kept[i]:
+            rows[i, place] |= mask
+        else:
+            rows[i, place] &= ~mask

@@ -196,9 +196,8 @@ class LocalHashing(Mechanism):
             support = self.family.support(labels, counts.counters["seed"], counts.counters["bucket"])
             return pure_estimate(self.law, counts, labels, support)
         table = counts.counters["reports"]
-        return rows_estimate(
-            self._rows, counts, labels, self.family, table.sum(axis=1), lambda start, stop: table[start:stop]
-        )
+        sums = table.sum(axis=1)
+        return rows_estimate(self._rows, counts, labels, self.family, sums, lambda start, stop: table[start:stop])
 
     @cached_property
     def _rows(self) -> RowLaw:

@@ -102,9 +102,7 @@ class ProjectiveGeometry(OneNumber, Oracle):
         if not is_prime(prime):
             raise InvalidArgument("order", prime, "a prime number", f"order={next_prime(prime)}")
         if Geometry.fitting(prime, self.choices.size).points > MOST_POINTS:
-            raise InvalidArgument(
-                "order", prime, f"such that the geometry has at most {MOST_POINTS} points", "order=None"
-            )
+            raise InvalidArgument("order", prime, f"of a geometry of at most {MOST_POINTS} points", "order=None")
         return prime
 
     def _best_order(self) -> int:
@@ -194,7 +192,6 @@ def all_hyperplanes(g: Geometry, messages: IntArray) -> IntArray:
 
 
 def is_prime(number: int) -> bool:
-    """Return whether a number is prime."""
     return number > 1 and all(number % k for k in range(2, math.isqrt(number) + 1))
 
 

@@ -13,10 +13,9 @@ import numpy as np
 
 from discreet.core import BoolArray, IntArray, jit, option
 from discreet.local.mechanism import adds_up, within
-from discreet.local.oracles._unary_kernels import count_ones
 from discreet.local.oracles.base import Oracle
 from discreet.local.support import SupportLaw
-from discreet.local.wire.bits import Layout, Rows, bits_for, check_ascending
+from discreet.local.wire.bits import Layout, Rows, bits_for, check_ascending, count_ones, packed_numbers
 from discreet.noise import Generator
 from discreet.noise.reports import SubsetLaw
 from discreet.noise.stream import Chance, chance_value
@@ -90,14 +89,15 @@ class SubsetSelection(Oracle):
         step = max(1, _AT_ONCE // self.size)
         for start in range(0, len(codes), step):
             part = slice(start, start + step)
-            self._write(self.randomiser.draw(codes[part], stream), rows[part])
+            rows[part] = self._packed(self.randomiser.draw(codes[part], stream))
         return rows
 
-    def _write(self, chosen: IntArray, rows: Rows) -> None:
+    def _packed(self, chosen: IntArray) -> Rows:
         if self._listed:
-            _write_lists(chosen, bits_for(self.choices.size), rows)
-        else:
-            _write_marks(chosen, rows)
+            return packed_numbers(chosen, bits_for(self.choices.size))
+        rows = np.zeros((len(chosen), self.layout.size), np.uint8)
+        _write_marks(chosen, rows)
+        return rows
 
     def possible(self, rows: Rows) -> BoolArray:
         good = self.layout.padded(rows)
@@ -119,12 +119,10 @@ class SubsetSelection(Oracle):
         d, w = self.choices.size, self.size
         own = self._code(value, math.comb(d, w))
         chosen = np.array(list(combinations(range(d), w)), np.int64)
-        rows = np.zeros((len(chosen), self.layout.size), np.uint8)
-        self._write(chosen, rows)
         ratio = Fraction(d - w, w)
         without = chance_value(Chance(b=ratio, d=ratio, x=self._exact)) / math.comb(d - 1, w)
         holds = (chosen == own).any(axis=1)
-        return rows, np.where(holds, self.law.p / math.comb(d - 1, w - 1), without)
+        return self._packed(chosen), np.where(holds, self.law.p / math.comb(d - 1, w - 1), without)
 
 
 def support_law(epsilon: Fraction, d: int, w: int) -> SupportLaw:
@@ -132,23 +130,6 @@ def support_law(epsilon: Fraction, d: int, w: int) -> SupportLaw:
     ratio = Fraction(d - w, w)
     other = Chance(Fraction(w - 1), w * ratio, Fraction(d - 1), (d - 1) * ratio, epsilon)
     return SupportLaw(chance_value(SubsetLaw(epsilon, d, w).inside), chance_value(other))
-
-
-@jit
-def _write_lists(subsets: Any, bits: int, rows: Any) -> None:  # pragma: no cover
-    """Write every number of a subset in ``bits`` bits, one after the other."""
-    for i in range(subsets.shape[0]):
-        place, held, word = 0, 0, 0
-        for k in range(subsets.shape[1]):
-            word |= subsets[i, k] << held
-            held += bits
-            while held >= 8:
-                rows[i, place] = np.uint8(word & 255)
-                word >>= 8
-                held -= 8
-                place += 1
-        if held:
-            rows[i, place] = np.uint8(word & 255)
 
 
 @jit

@@ -10,11 +10,10 @@ import numpy as np
 
 from discreet.core import IntArray, option
 from discreet.local.mechanism import within
-from discreet.local.oracles import _unary_kernels as kernels
 from discreet.local.oracles.base import Oracle
 from discreet.local.oracles.laws import UnaryLaw
 from discreet.local.support import SupportLaw
-from discreet.local.wire.bits import Layout, Rows
+from discreet.local.wire.bits import Layout, Rows, count_ones
 from discreet.noise import Generator
 from discreet.noise.stream import chance_value
 
@@ -70,7 +69,7 @@ class UnaryEncoding(Oracle):
         return self.randomiser.draw(codes, stream)
 
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
-        kernels.count_ones(rows, counters["ones"])
+        count_ones(rows, counters["ones"])
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return within(counters["ones"], n)

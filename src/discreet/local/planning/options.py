@@ -166,25 +166,22 @@ def _columns(noise: float, least: int) -> int:
 
 def _sketches(wish: PlanGoal) -> Iterator[Option]:
     """Yield the sketches of the wanted shape or, if reports must be small, the best one that fits."""
-    d = wish.domain_size
     a = math.exp(wish.epsilon / 2)
-    flips, signs = a / (a - 1) ** 2, 1 / math.tanh(wish.epsilon / 2) ** 2
-    vectors, transforms = [], []
-    width = _columns(flips, _LEAST_WIDTH)
-    while width >= 2:
-        rows = min(_rows(wish, flips, width), _MOST_COUNTERS // (width + 1), _MOST_ROWS, _told_apart(wish, width))
-        vectors.append(
-            _shared(CountMeanSketch, wish, (width, width, rows * d, rows * (width + 1)), n_hashes=rows, width=width)
-        )
-        width //= 2
-    width = _columns(signs, _LEAST_TRANSFORM)
-    while width >= 2:
-        rows = min(_rows(wish, signs, width), _MOST_COUNTERS // (width + 1), _MOST_ROWS)
-        rows = min(rows, _told_apart(wish, 1 + bits_for(width)))
-        work = rows * width * bits_for(width) + rows * d
-        transforms.append(_shared(HadamardSketch, wish, (2, 1, work, rows * (width + 1)), n_hashes=rows, width=width))
-        width //= 2
-    for shapes in (vectors, transforms):
+    sketches = (
+        (CountMeanSketch, a / (a - 1) ** 2, _LEAST_WIDTH),
+        (HadamardSketch, 1 / math.tanh(wish.epsilon / 2) ** 2, _LEAST_TRANSFORM),
+    )
+    for kind, noise, least in sketches:
+        shapes, width = [], _columns(noise, least)
+        while width >= 2:
+            rows = min(_rows(wish, noise, width), _MOST_COUNTERS // (width + 1), _MOST_ROWS)
+            rows = min(rows, _told_apart(wish, width if kind is CountMeanSketch else 1 + bits_for(width)))
+            decode = rows * wish.domain_size
+            client = (
+                (width, width, decode) if kind is CountMeanSketch else (2, 1, decode + rows * width * bits_for(width))
+            )
+            shapes.append(_shared(kind, wish, (*client, rows * (width + 1)), n_hashes=rows, width=width))
+            width //= 2
         fitting = [x for x in shapes if wish.fits(x.mechanism)] if wish.max_bytes else shapes[:1]
         yield min(fitting, key=lambda x: x.variance(wish.n, 0.0, wish.skew), default=shapes[-1])
 

@@ -60,7 +60,6 @@ class PlanRow:
         return self._option.build(domain, key)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row as plain data."""
         return {name: getattr(self, name) for name in _COLUMNS}
 
 

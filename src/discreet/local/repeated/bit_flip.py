@@ -21,7 +21,7 @@ from discreet.local.oracles.choices import Choices
 from discreet.local.repeated import memo as _memo
 from discreet.local.repeated.memo import Memo
 from discreet.local.support import SupportLaw
-from discreet.local.wire.bits import Layout, Rows, bits_for, check_ascending, read_bits
+from discreet.local.wire.bits import Layout, Rows, bits_for, check_ascending, packed_numbers, read_bits
 from discreet.local.wire.counts import Counts
 from discreet.local.wire.reports import Reports
 from discreet.noise.hashing import Words
@@ -220,9 +220,9 @@ class BitFlip(Mechanism):
         return np.packbits(indices == codes[:, None], axis=1, bitorder="little")
 
     def _reports(self, indices: IntArray, answers: Rows, *, seeded: bool) -> Reports:
-        rows = np.zeros((len(answers), self.layout.size), np.uint8)
-        _write_pairs(indices, self._index_bits, answers, rows)
-        return Reports(self, rows, seeded=seeded)
+        answers[:, -1] &= 255 >> (-self.bits % 8)  # coins are drawn in whole bytes
+        named = {"indices": packed_numbers(indices, self._index_bits)} if self._index_bits else {}
+        return Reports(self, self.layout.pack(**named, answers=answers), seeded=seeded)
 
     def report_law(self, value: Any) -> tuple[Rows, FloatArray]:
         size, taken = self.choices.size, self.bits
@@ -273,24 +273,6 @@ class BitFlip(Mechanism):
         """
         ratio = self.choices.size / self.bits
         return ratio * (n * self.law.other / (self.law.p - self.law.q) ** 2 + f * (1 - 1 / ratio))
-
-
-@jit
-def _write_pairs(indices: Any, index_bits: int, answers: Any, rows: Any) -> None:
-    """Lay out reports: the indices, ``index_bits`` each, then one bit each. Without index bits, the bits alone."""
-    n_taken = indices.shape[1]
-    for row in range(rows.shape[0]):
-        place = 0
-        if index_bits > 0:
-            for taken in range(n_taken):
-                for bit in range(index_bits):
-                    if (indices[row, taken] >> bit) & 1:
-                        rows[row, place >> 3] |= np.uint8(1 << (place & 7))
-                    place += 1
-        for taken in range(n_taken):
-            if (answers[row, taken >> 3] >> (taken & 7)) & 1:
-                rows[row, place >> 3] |= np.uint8(1 << (place & 7))
-            place += 1
 
 
 @jit

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import Budget, FloatArray, Guarantee, IntArray, at_most, checks, jit, option
+from discreet.core import Budget, FloatArray, Guarantee, IntArray, at_most, checks, option
 from discreet.errors import InvalidArgument
 from discreet.local.mechanism import KEY, LARGEST_EPSILON, Mechanism, adds_up, rows_within
 from discreet.local.repeated import memo as _memo
@@ -25,6 +25,7 @@ from discreet.local.repeated.memo import Memo
 from discreet.local.repeated.rappor_decoding import RapporEstimate, system
 from discreet.local.repeated.rappor_law import RapporLaw, solve
 from discreet.local.repeated.rappor_lists import LEAST_COHORTS, MOST_SOLVED, decode_list
+from discreet.local.sketches.base import add_vectors
 from discreet.local.support import asked
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
@@ -274,7 +275,7 @@ class Rappor(Mechanism):
 
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
         cohorts = self.layout.unpack(rows, "cohort")
-        _count_cohorts(rows, cohorts, counters["reports"], counters["ones"])
+        add_vectors(rows, cohorts, self.bits, counters["ones"], counters["reports"])
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return adds_up(counters["reports"], n) and rows_within(counters["ones"], counters["reports"])
@@ -324,13 +325,3 @@ def _rational(name: str, value: object) -> Fraction:
             raise InvalidArgument(name, value, "a number from 0 to 1, or a rational as text", f"{name}='1/2'")
         value = Fraction(value)
     return checks.probability(name, value, closed=True)
-
-
-@jit
-def _count_cohorts(rows: Any, cohorts: Any, reports: Any, ones: Any) -> None:
-    """Add reports of (bits, cohort) to the counters of their cohort."""
-    for row in range(rows.shape[0]):
-        cohort = cohorts[row]
-        reports[cohort] += 1
-        for place in range(ones.shape[1]):
-            ones[cohort, place] += (rows[row, place >> 3] >> (place & 7)) & 1

@@ -156,16 +156,13 @@ class PermanentLaw(ReportLaw):
 
     @property
     def coins(self) -> dict[str, Coin]:
-        """The coin that flips a permanent bit."""
         return {"stored": self.of.coins["stored"]}
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
-        """Return the ratio of the probabilities of all permanent bits."""
         return ((1 - heads["stored"]) / heads["stored"]) ** sum(self.of._differing)
 
     @property
     def lines(self) -> tuple[tuple[str, Exact], ...]:
-        """One line."""
         return (("the permanent response to one value", self.epsilon),)
 
 

@@ -106,11 +106,16 @@ class ReportLedger:
         return mechanism.encode([value], **keys, rng=rng)
 
     def _charge_stored(self, kind: str, mechanism: Mechanism, label: int, period: str) -> None:
-        """Charge the cost that one more report of a stored response adds."""
-        name = (_text("kind", kind), _response(mechanism, label))
+        """Charge the cost that one more report of a stored response adds; d-bit flip has it from the first one on.
+
+        p and q of RAPPOR may change without a new permanent response. Costs grow ever more slowly, so reports of
+        different p and q cost at most the sum: they are counted separately.
+        """
+        bloom = mechanism if isinstance(mechanism, Rappor) else None
+        name = (_text("kind", kind), str(label) if bloom is None else f"{label} {bloom.p} {bloom.q}")
         with self._lock:
             reports, before = self._responses.get(name, (0, Fraction(0)))
-            after = _cost(mechanism, reports + 1)
+            after = mechanism._exact if bloom is None else Fraction(bloom.epsilon_over(reports + 1))
             self._charge(name[0], max(after - before, Fraction(0)), _text("period", period))
             self._responses[name] = (reports + 1, max(after, before))
 
@@ -192,22 +197,6 @@ class ReportLedger:
 
     def __repr__(self) -> str:
         return f"<ReportLedger: {float(self._sum(None, None)):.6g} of {float(self._total[1]):.6g} spent>"
-
-
-def _response(mechanism: Mechanism, label: int) -> str:
-    """Name a stored response and the noise on top of it.
-
-    p and q of RAPPOR may change without a new permanent response. Costs grow ever more slowly, so reports of different
-    p and q cost at most the sum: they are counted separately.
-    """
-    return f"{label} {mechanism.p} {mechanism.q}" if isinstance(mechanism, Rappor) else str(label)
-
-
-def _cost(mechanism: Mechanism, reports: int) -> Fraction:
-    """Return the cost of reports of one stored response; for d-bit flip it does not depend on their number."""
-    if isinstance(mechanism, Rappor):
-        return Fraction(mechanism.epsilon_over(reports))
-    return Fraction(mechanism.epsilon.exact)  # type: ignore[attr-defined]
 
 
 def _limits(name: str, value: Any) -> tuple[Fraction, Fraction]:

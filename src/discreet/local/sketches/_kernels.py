@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import inlined, jit
-from discreet.noise.hashing import hash_kernels as hashes
+from discreet.noise.hashing import bucket, coefficients, polynomial
 
 _u64 = np.uint64
 _EIGHT, _BYTE, _ONE = _u64(8), _u64(255), _u64(1)
@@ -20,7 +20,7 @@ _FULL = 255
 def fill_terms(terms: Any, k0: Any, k1: Any) -> None:  # pragma: no cover
     """Derive the coefficients of every row's hash function from the key's halves, once for all reports."""
     for row in range(terms.shape[0]):
-        hashes.coefficients(_u64(row), k0, k1, terms[row])
+        coefficients(_u64(row), k0, k1, terms[row])
 
 
 @inlined
@@ -48,9 +48,9 @@ def sign_reports(
         place = _u64(places[i])
         row = place // indices
         index = place - row * indices + first
-        bucket = hashes.bucket(hashes.polynomial(terms[row], points[i]), width)
+        hashed = bucket(polynomial(terms[row], points[i]), width)
         flip = (_u64(flips[i >> 3]) >> _u64(i & 7)) & _ONE
-        word = (_odd(index & bucket) ^ flip ^ _ONE) | row << _ONE | index << (row_bits + _ONE)
+        word = (_odd(index & hashed) ^ flip ^ _ONE) | row << _ONE | index << (row_bits + _ONE)
         for j in range(rows.shape[1]):
             rows[i, j] = np.uint8(word & _BYTE)
             word >>= _EIGHT
@@ -73,7 +73,7 @@ def add_signs(rows: Any, row_bits: Any, sums: Any, reports: Any) -> None:  # pra
 def hash_rows(points: Any, rows: Any, terms: Any, width: Any, out: Any) -> None:  # pragma: no cover
     """Hash point i under the function of row i."""
     for i in range(len(out)):
-        out[i] = hashes.bucket(hashes.polynomial(terms[rows[i]], points[i]), width)
+        out[i] = bucket(polynomial(terms[rows[i]], points[i]), width)
 
 
 @jit

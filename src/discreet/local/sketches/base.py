@@ -4,7 +4,7 @@ A sketch has k rows. A device draws one, hashes the value to one of its m bucket
 reports the bucket through a row oracle. The two sketches differ in that oracle.
 """
 
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from discreet.local.estimates import Estimate
 from discreet.local.mechanism import KEY, REPORT_EPSILON, Mechanism
 from discreet.local.sketches import _kernels as kernels
 from discreet.local.support import MOST_CELLS, RowLaw, asked, rows_estimate
+from discreet.local.wire.bits import Rows
 from discreet.local.wire.counts import Counts
 from discreet.noise import HashFamily
 from discreet.noise.hashing import hash_kernels
@@ -30,8 +31,6 @@ _INDEPENDENCE = 3
 class Sketch(Mechanism):
     """A count-mean sketch over some row oracle."""
 
-    #: Name of the counters of a row.
-    COUNTER: ClassVar[str]
     #: Number of bits in which the reports of two values differ.
     DIFFERING: ClassVar[int]
 
@@ -80,6 +79,10 @@ class Sketch(Mechanism):
         """Return the buckets of one value in all rows."""
         return self.family.all([values])[:, 0]
 
+    @property
+    def _limits(self) -> dict[str, int]:
+        return {"row": self.n_hashes}
+
     def _zeros(self) -> dict[str, IntArray]:
         cells = np.zeros((self.n_hashes, self.width), np.int64)
         return {self.COUNTER: cells, "reports": np.zeros(self.n_hashes, np.int64)}
@@ -103,3 +106,15 @@ class Sketch(Mechanism):
         the worst case: all others hold one value. Estimates take G from the sketch.
         """
         return self.row_law.variance(n, f, second_moment)
+
+
+def add_vectors(rows: Rows, group: IntArray, width: int, ones: IntArray, reports: IntArray) -> None:
+    """Count reports that begin with a vector of bits, and the ones of every place, by group."""
+    kernels.add_vectors(rows, group, 255 >> (-width % 8), _spread(), ones, reports)
+
+
+@cache
+def _spread() -> WordArray:
+    """Return for every byte the word with its bit i in byte i."""
+    numbers, bits = np.arange(256, dtype=np.uint64)[:, None], np.arange(8, dtype=np.uint64)
+    return np.asarray(((numbers >> bits & np.uint64(1)) << np.uint64(8) * bits).sum(axis=1, dtype=np.uint64))

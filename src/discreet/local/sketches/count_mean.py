@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import IntArray, WordArray
+from discreet.core import IntArray
 from discreet.local.mechanism import adds_up, rows_within
 from discreet.local.sketches import _kernels as kernels
-from discreet.local.sketches.base import Sketch
+from discreet.local.sketches.base import Sketch, add_vectors
 from discreet.local.support import SupportLaw
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.noise import Generator
@@ -62,11 +62,6 @@ class CountMeanSketch(Sketch):
         """The vector (bit b is 1 for the sign +1 at bucket b), then the row."""
         return Layout((("vector", self.width), ("row", bits_for(self.n_hashes))))
 
-    @property
-    def _last_byte(self) -> int:
-        """The bits of a vector's last byte that belong to it."""
-        return 255 >> (-self.width % 8)
-
     def _encode(self, values: Any, stream: Generator) -> Rows:
         points, stream = self._points(values), expanded(stream)
         n, size = len(points), -(-self.width // 8)
@@ -74,20 +69,16 @@ class CountMeanSketch(Sketch):
         buckets = np.empty(n, np.int64)
         kernels.hash_rows(points, drawn, self._terms, np.uint64(self.width), buckets)
         reports = np.empty((n, self.layout.size), np.uint8)
+        last = 255 >> (-self.width % 8)
         step = max(1, _BYTES_AT_ONCE // size)
         for start in range(0, n, step):
             part = slice(start, min(start + step, n))
             flips = self.randomiser.draw((part.stop - start, size), stream)
-            kernels.vector_reports(flips, buckets[part], drawn[part], self.width, self._last_byte, reports[part])
+            kernels.vector_reports(flips, buckets[part], drawn[part], self.width, last, reports[part])
         return reports
 
-    @property
-    def _limits(self) -> dict[str, int]:
-        return {"row": self.n_hashes}
-
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
-        drawn = self.layout.unpack(rows, "row")
-        kernels.add_vectors(rows, drawn, self._last_byte, _SPREAD, counters["ones"], counters["reports"])
+        add_vectors(rows, self.layout.unpack(rows, "row"), self.width, counters["ones"], counters["reports"])
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return adds_up(counters["reports"], n) and rows_within(counters["ones"], counters["reports"])
@@ -101,15 +92,3 @@ class CountMeanSketch(Sketch):
             chances.append(self.law.q**flipped * self.law.p ** (self.width - flipped) / self.n_hashes)
             rows.append(self.layout.pack(vector=vectors, row=np.full(len(vectors), row)))
         return np.concatenate(rows), np.concatenate(chances)
-
-
-def _spread() -> WordArray:
-    """Return for every byte the word with its bit i in byte i."""
-    numbers = np.arange(256, dtype=np.uint64)
-    words = np.zeros(256, np.uint64)
-    for bit in range(8):
-        words |= (numbers >> np.uint64(bit) & np.uint64(1)) << np.uint64(8 * bit)
-    return words
-
-
-_SPREAD = _spread()

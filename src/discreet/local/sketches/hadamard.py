@@ -101,10 +101,6 @@ class HadamardSketch(Sketch):
         kernels.sign_reports(points, places, flips, self._terms, width, first, row_bits, reports)
         return reports
 
-    @property
-    def _limits(self) -> dict[str, int]:
-        return {"row": self.n_hashes}
-
     def possible(self, rows: Rows) -> BoolArray:
         good = super().possible(rows)
         return good & (self.layout.unpack(rows, "index") > 0) if self.skip_zero else good

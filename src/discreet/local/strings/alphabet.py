@@ -127,7 +127,6 @@ class Alphabet:
         return pa.Array.from_buffers(pa.large_string(), len(symbols), buffers)
 
     def texts(self, symbols: Symbols) -> list[str]:
-        """Return rows of symbols as texts."""
         return list(self.column(symbols).to_pylist())
 
 
@@ -139,7 +138,6 @@ class TextCode:
 
     @property
     def bits(self) -> int:
-        """Bits of a value."""
         return self.alphabet.length * self._each
 
     @property
@@ -223,7 +221,6 @@ class WholeCode:
         return found
 
     def prefix(self, read: AnyArray, bits: int) -> Bits:
-        """Return the first bits of every value, one byte per bit."""
         shifts = np.arange(self.bits - 1, self.bits - 1 - bits, -1)
         return ((read[:, None] >> shifts) & 1).astype(np.uint8)
 
@@ -240,7 +237,6 @@ class WholeCode:
         return np.full(len(whole), self.bits)
 
     def values(self, whole: Bits) -> list[int]:
-        """Return the numbers that the bits spell."""
         return [int(v) for v in whole @ (1 << np.arange(self.bits - 1, -1, -1, dtype=np.int64))]
 
 

@@ -1,11 +1,8 @@
 """The result of a search for heavy hitters."""
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.core import checks
-from discreet.errors import InvalidType
 from discreet.local.estimates import Estimate
 
 
@@ -63,8 +60,6 @@ class HeavyHitters:
     >>> found = m.discover(m.aggregate(m.encode(words, rng=1)))
     >>> found.strings
     ['cool', 'link', 'hobb']
-    >>> found.recall({"cool": 5000, "link": 3000, "hobb": 2000, "odd": 1}, k=3), found.precision({"cool": 5000})
-    (1.0, 0.3333333333333333)
     """
 
     estimate: Estimate
@@ -85,47 +80,9 @@ class HeavyHitters:
     def __len__(self) -> int:
         return len(self.estimate)
 
-    def recall(self, truth: Any, k: int = 20) -> float:
-        """Return the share of the k truly most frequent values that were found.
-
-        ``truth`` is a mapping of value to count, or a list with the most frequent value first. Values are normalised as
-        the reports are.
-        """
-        head = self._head(truth, k)
-        return len(head & set(self.strings)) / max(len(head), 1)
-
-    def precision(self, truth: Any, k: int | None = None) -> float:
-        """Return the share of the values found that someone holds; 1 if nothing was found.
-
-        With ``k``, the share of the k largest found that are among the k truly most frequent.
-        """
-        if k is None:
-            found, real = self.strings, {v for v, count in _counted(truth, self.finder).items() if count > 0}
-        else:
-            found, real = self.strings[: checks.whole("k", k, low=1)], self._head(truth, k)
-        return sum(v in real for v in found) / len(found) if found else 1.0
-
-    def _head(self, truth: Any, k: int) -> set[Any]:
-        counts = _counted(truth, self.finder)
-        return set(sorted(counts, key=lambda v: -counts[v])[: checks.whole("k", k, low=1)])
-
     def __repr__(self) -> str:
         return f"<{len(self)} heavy hitters among {self.tried} candidates, {self.estimate.n} reports>"
 
     def __str__(self) -> str:
         lines = [repr(self)[1:-1], *(f"  {stage}" for stage in self.stages)]
         return "\n".join([*lines, f"  {self.note}"] if self.note else lines)
-
-
-def _counted(truth: Any, finder: Any) -> dict[Any, float]:
-    """Add up the truth by normalised value."""
-    if isinstance(truth, (str, bytes)) or not isinstance(truth, Iterable):
-        raise InvalidType("truth", type(truth).__name__, "a mapping of value to count, or a list", "{'cat': 10}")
-    values = list(truth)
-    listed = not isinstance(truth, Mapping)
-    counts = truth.values() if isinstance(truth, Mapping) else range(len(values), 0, -1)
-    out: dict[Any, float] = {}
-    for value, count in zip(finder.normalise(values), counts, strict=True):
-        if value not in out or not listed:
-            out[value] = out.get(value, 0.0) + float(count)
-    return out

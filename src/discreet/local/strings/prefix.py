@@ -171,8 +171,9 @@ class PrefixExtension(Mechanism):
     def _limits(self) -> dict[str, int]:
         return dict(zip(("group", "function", "bucket"), self._ends, strict=True))
 
-    def _zeros(self) -> dict[str, IntArray]:
-        return {"reports": np.zeros((0,) if self.pool is None else self._ends, np.int64)}
+    @property
+    def _counters(self) -> Any:
+        return 0 if self.pool is None else self._ends
 
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
         numbers = np.ravel_multi_index([self.layout.unpack(rows, name) for name in self._limits], self._ends)
@@ -243,11 +244,6 @@ class PrefixExtension(Mechanism):
         scale = counts.n / np.maximum(reports, 1)
         return *search.scaled_up(count, spread, reports, counts.n), np.sqrt(absent) * scale, reports
 
-    def _skewness(self, reports: FloatArray) -> FloatArray:
-        """Return the skewness of the support of an absent value: that of a binomial law."""
-        law = self.oracle.law
-        return np.asarray((1 - 2 * law.q) / np.sqrt(np.maximum(reports, 1) * law.other))
-
     def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
         labels = asked(candidates)
         count, error, _, _ = self._whole(counts, self.code.prefix(self.code.read(labels), self.code.bits))
@@ -281,7 +277,9 @@ class PrefixExtension(Mechanism):
         chance = None if level is None else float(checks.probability("level", level))
         values, tried, stages = self._search(counts, most, z_cut)
         count, error, absent, reports = self._whole(counts, values)
-        z = np.zeros(len(values)) if chance is None else search.significant_z(chance, tried, self._skewness(reports))
+        law = self.oracle.law  # the support of an absent value has the skewness of a binomial law
+        skewness = (1 - 2 * law.q) / np.sqrt(np.maximum(reports, 1) * law.other)
+        z = np.zeros(len(values)) if chance is None else search.significant_z(chance, tried, skewness)
         passed = np.flatnonzero(count > z * absent) if chance is not None else np.arange(len(values))
         order = passed[np.argsort(-count[passed], kind="stable")]
         stopped = ""
@@ -294,9 +292,8 @@ class PrefixExtension(Mechanism):
         least, sigma = (None, 0.0) if last is None else (float(z[last]), float(absent[last]))
         used = float(self.epsilon), counts.n, len(values), len(order)
         stages.append(Stage("whole values", *used, z=least, sigma=sigma, capped=False))
-        estimate = Estimate(
-            self.code.values(values[order]), count[order], error[order], counts.n, counts.guarantee, tried=tried
-        )
+        found = self.code.values(values[order]), count[order], error[order]
+        estimate = Estimate(*found, counts.n, counts.guarantee, tried=tried)
         return HeavyHitters(estimate, tuple(stages), self, stopped)
 
     def _search(self, counts: Counts, most: int, z: float | None) -> tuple[Bits, int, list[Stage]]:

@@ -218,9 +218,8 @@ class FragmentPuzzle(Mechanism):
         ones, reports = counts.counters["sequence_ones"], counts.counters["sequence_reports"]
         n = int(reports.sum())
         sketch, column = self.sequence, self.words.column(symbols)
-        count, variance, sigma = search.sketch_estimates(
-            sketch.row_law, sketch.family, ones[None], reports[None], column
-        )
+        tables = ones[None], reports[None]
+        count, variance, sigma = search.sketch_estimates(sketch.row_law, sketch.family, *tables, column)
         scale = counts.n / n if n else 0.0
         return *search.scaled_up(count[0], variance[0], n, counts.n), float(sigma[0]) * scale, n
 
@@ -349,10 +348,7 @@ class FragmentPuzzle(Mechanism):
 def _possible(sketch: CountMeanSketch, rows: Rows) -> BoolArray:
     """Return which packed reports are valid, with only zeros after them."""
     size = sketch.layout.size
-    own = np.ascontiguousarray(rows[:, :size])
-    return np.asarray(
-        (sketch.layout.unpack(own, "row") < sketch.n_hashes) & sketch.layout.padded(own) & ~rows[:, size:].any(axis=1)
-    )
+    return np.asarray(sketch.possible(np.ascontiguousarray(rows[:, :size])) & ~rows[:, size:].any(axis=1))
 
 
 def _view(counters: dict[str, IntArray], part: str, place: int | None = None) -> dict[str, IntArray]:

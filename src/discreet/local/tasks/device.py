@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.errors import InvalidType
 from discreet.local.mechanism import Mechanism
 from discreet.local.oracles.direct import DirectResponse
 from discreet.local.oracles.hadamard_response import HadamardResponse
@@ -21,7 +20,7 @@ from discreet.local.oracles.projective import Geometry, ProjectiveGeometry
 from discreet.local.oracles.subset import SubsetSelection
 from discreet.local.oracles.unary import UnaryEncoding
 from discreet.local.repeated.bit_flip import BitFlip
-from discreet.local.repeated.memo import DEVICE, Memo
+from discreet.local.repeated.memo import DEVICE, Memo, need
 from discreet.local.repeated.rappor import Rappor
 from discreet.local.sketches.count_mean import CountMeanSketch
 from discreet.local.sketches.hadamard import HadamardSketch
@@ -83,12 +82,7 @@ class Device:
     def known(self, value: Any, coins: Coins) -> int:
         """Return the number of a value; for an undeclared one, a random declared one."""
         code = self.code(value)
-        return coins.below(self._size) if code < 0 else code
-
-    @property
-    def _size(self) -> int:
-        size: int = self.task.mechanism.choices.size  # type: ignore[attr-defined]
-        return size
+        return coins.below(self.task.mechanism.choices.size) if code < 0 else code  # type: ignore[attr-defined]
 
     def respond(self, truth: int, size: int, coins: Coins) -> int:
         """Keep the truth, or choose one of the other numbers below ``size``."""
@@ -98,7 +92,6 @@ class Device:
         return other + (other >= truth)
 
     def tossed(self, name: str, coins: Coins) -> bool:
-        """Toss a coin of the task."""
         return coins.toss(self._coin[name])
 
 
@@ -217,7 +210,7 @@ def _bit_flip(device: Device, m: BitFlip, value: Any, coins: Coins, memo: Memo |
     code = device.code(value)
     if m.memoised:
         held = code if isinstance(m.domain, int) or code < 0 else m.domain[code]
-        reports = m.encode([held], users=[DEVICE], memo=_needed(memo))
+        reports = m.encode([held], users=[DEVICE], memo=need([DEVICE], memo))
         return int.from_bytes(reports.rows.tobytes(), "little")
     indices = sorted(_floyd(m.choices.size, m.bits, coins))
     answers = sum((device.tossed("flip", coins) ^ (index == code)) << i for i, index in enumerate(indices))
@@ -228,16 +221,10 @@ def _bit_flip(device: Device, m: BitFlip, value: Any, coins: Coins, memo: Memo |
 
 
 def _rappor(device: Device, m: Rappor, value: Any, coins: Coins, memo: Memo | None) -> int:
-    cohort, stored, _ = m._permanent([plain(value)], [DEVICE], _needed(memo), noise.generator())
+    cohort, stored, _ = m._permanent([plain(value)], [DEVICE], need([DEVICE], memo), noise.generator())
     permanent = int.from_bytes(stored.tobytes(), "little")
     bits = sum(device.tossed("one" if permanent >> i & 1 else "zero", coins) << i for i in range(m.bits))
     return bits | int(cohort[0]) << m.bits
-
-
-def _needed(memo: Memo | None) -> Memo:
-    if not isinstance(memo, Memo):
-        raise InvalidType("memo", type(memo).__name__, "the device's Memo", "memo=Memo.draw(), kept and used again")
-    return memo
 
 
 def _floyd(size: int, taken: int, coins: Coins) -> set[int]:

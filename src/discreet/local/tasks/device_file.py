@@ -54,17 +54,14 @@ class DeviceState:
         return sum(map(written_amount, chosen), start=Fraction(0))
 
     def charge(self, task: str, amount: Fraction) -> None:
-        """Add to the spending."""
         self.today[task] = str(self.spent_today(task) + amount)
         self.life = str(written_amount(self.life) + amount)
 
     def to_json(self) -> str:
-        """Return the state as text."""
         return json.dumps({"format": _FORMAT, "version": _VERSION, **asdict(self)}, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> DeviceState:
-        """Read what `to_json` wrote."""
         try:
             facts = json.loads(text)
             if (facts.pop("format"), facts.pop("version")) != (_FORMAT, _VERSION):
@@ -112,7 +109,6 @@ class DeviceFile:
         return handle
 
     def save(self) -> None:
-        """Write the state and sync it to disk."""
         with NewFile(self._path, private=True, durable=True) as out:  # the secret is for its owner alone
             out.file.write(self.state.to_json().encode())
             out.keep()
@@ -136,16 +132,9 @@ class DeviceFile:
                 self.state = DeviceState.from_json(before)
 
     def close(self) -> None:
-        """Release the file for other programs."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
-
-    def __enter__(self) -> DeviceFile:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _unusable(path: Path, error: OSError) -> DataSourceError:

@@ -79,9 +79,8 @@ def split_frame(size: int, data: bytes) -> tuple[bytes, int, bytes]:
         if len(data) < start or not 1 <= n <= MOST_REPORTS:
             raise FormatError(f"a batch must hold 1 to {MOST_REPORTS} reports", reason="length")
     if len(data) != start + n * size:
-        raise FormatError(
-            f"a frame of {len(data)} bytes where {n} reports of this task make {start + n * size}", reason="length"
-        )
+        whole = start + n * size
+        raise FormatError(f"a frame of {len(data)} bytes where {n} reports of this task make {whole}", reason="length")
     return bytes(data[1:HEAD]), n, bytes(data[start:])
 
 

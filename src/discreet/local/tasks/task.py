@@ -11,11 +11,10 @@ import json
 import unicodedata
 from dataclasses import MISSING, dataclass, replace
 from datetime import UTC, datetime
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from discreet.core import Budget, DeclaredValue, option, written_amount
+from discreet.core import DeclaredValue, option, written_amount
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.mechanism import REPORT_EPSILON, Mechanism, local_budget, mechanism_from_dict
 from discreet.local.numbers.mean_vectors import MeanVector
@@ -208,8 +207,8 @@ class Task(DeclaredValue):
             listed = {"file": listed.name, "sha256": listed.sha256}
         return {
             "format": _FORMAT, "version": _VERSION, "client": CLIENT, "mechanism": self.mechanism.to_dict(),
-            "coins": self.coins, "epsilon": _amount(self.mechanism.epsilon), "per_day": _amount(self.per_day),
-            "candidates": list(listed) if isinstance(listed, tuple) else listed,
+            "coins": self.coins, "candidates": list(listed) if isinstance(listed, tuple) else listed,
+            "epsilon": str(self.epsilon.exact), "per_day": str(self.per_day.exact),  # type: ignore[attr-defined]
             **{name: getattr(self, name) for name in _AS_THEY_ARE},
         }  # fmt: skip
 
@@ -276,11 +275,6 @@ def _odd_field(facts: dict[str, Any], own: dict[str, Any]) -> str:
     return "it is not in canonical form: sorted keys, no blanks"
 
 
-def _amount(budget: float) -> str:
-    exact: Fraction = budget.exact if isinstance(budget, Budget) else Fraction(budget)  # type: ignore[assignment]
-    return str(exact)
-
-
 def _read_candidates(listed: Any) -> Any:
     if isinstance(listed, dict):
         if set(listed) != {"file", "sha256"}:
@@ -294,7 +288,7 @@ def _labels(name: str, labels: Any) -> tuple[Any, ...]:
     listed = tuple(labels)
     for label in listed:
         if isinstance(label, str):
-            if not _encodes(label):
+            if any("\ud800" <= character <= "\udfff" for character in label):  # a lone surrogate
                 raise InvalidArgument(name, label, "made of labels that UTF-8 can write")
             if unicodedata.normalize("NFC", label) != label:
                 fix = "[unicodedata.normalize('NFC', x) for x in labels]"
@@ -304,11 +298,6 @@ def _labels(name: str, labels: Any) -> tuple[Any, ...]:
     if len(set(listed)) < max(len(listed), 2):
         raise InvalidArgument(name, f"{len(listed)} labels", "a list of at least two labels, all different")
     return listed
-
-
-def _encodes(text: str) -> bool:
-    """Return whether a text has no lone surrogates."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _name(what: str, value: object) -> None:
@@ -330,5 +319,4 @@ def _time(name: str, value: object) -> str:
 
 
 def is_digest(text: object) -> bool:
-    """Return whether a value is a SHA-256 in hexadecimal."""
     return isinstance(text, str) and len(text) == 64 and set(text) <= set("0123456789abcdef")

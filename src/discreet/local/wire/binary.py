@@ -10,9 +10,11 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import IO, Any
+from pathlib import Path
+from typing import IO, Any, Self
 
-from discreet.errors import FormatError, InvalidType
+from discreet.core import check_name, write_whole
+from discreet.errors import DataSourceError, FormatError, InvalidType
 
 MAGIC, VERSION = b"DSCL", 1
 REPORTS, STATE, BITMAP = 1, 2, 3
@@ -32,11 +34,42 @@ class Message:
     seeded: bool
 
 
+class Kept:
+    """An object that is one message, by which it is compared and saved."""
+
+    def to_bytes(self) -> bytes:
+        """Return the message."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Read the result of `to_bytes`."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self.to_bytes() == other.to_bytes()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file, whole or not at all."""
+        check_name(path)
+        write_whole(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read it from a file."""
+        try:
+            return cls.from_bytes(Path(path).expanduser().read_bytes())
+        except OSError as error:
+            what = cls.__name__.lower().removeprefix("flipped")
+            raise DataSourceError(f"{what}: cannot read {str(path)!r} ({error.strerror}); check the path") from None
+
+
 def canonical(parameters: dict[str, Any]) -> bytes:
     """Write parameters in canonical form: sorted keys, no blanks, only the escapes that JSON needs."""
-    return json.dumps(parameters, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode(
-        "utf-8", "surrogatepass"
-    )
+    text = json.dumps(parameters, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8", "surrogatepass")
 
 
 def write(kind: int, parameters: dict[str, Any], n: int, body: Iterable[Any], *, seeded: bool) -> bytes:

@@ -1,7 +1,7 @@
 """The layout of a report: fields of bits, one after the other, least significant bit first.
 
 Bit i of a report is bit ``i mod 8`` of byte ``i div 8``. Bits after the last field are zero. A field is a whole number
-of up to 63 bits, or a vector of bits; one that is packed as bytes starts at a byte.
+of up to 63 bits, or a vector of bits.
 """
 
 from dataclasses import dataclass
@@ -22,12 +22,10 @@ class Layout:
 
     @property
     def bits(self) -> int:
-        """Number of bits of a report."""
         return sum(bits for _, bits in self.fields)
 
     @property
     def size(self) -> int:
-        """Number of bytes of a report."""
         return -(-self.bits // 8)
 
     def place(self, name: str) -> tuple[int, int]:
@@ -45,8 +43,11 @@ class Layout:
         for name, _ in self.fields:
             first, bits = self.place(name)
             values = columns[name]
-            if values.ndim == 2:
+            if values.ndim == 2 and first % 8 == 0:
                 rows[:, first // 8 : first // 8 + values.shape[1]] |= values
+            elif values.ndim == 2:
+                for i, column in enumerate(values.T):
+                    write_field(rows, first + 8 * i, min(8, bits - 8 * i), column.astype(np.int64))
             else:
                 write_field(rows, first, bits, values.astype(np.int64, copy=False))
         return rows
@@ -78,6 +79,13 @@ class Layout:
             if limit < 1 << bits:
                 check_field(rows, first, bits, limit, good)
         return good
+
+
+def packed_numbers(numbers: AnyArray, bits: int) -> Rows:
+    """Pack the numbers of every row one after the other."""
+    rows = np.zeros((len(numbers), -(-numbers.shape[1] * bits // 8)), np.uint8)
+    write_lists(numbers, bits, rows)
+    return rows
 
 
 def bits_for(n_values: int) -> int:
@@ -116,6 +124,22 @@ def write_field(rows: Any, first: int, bits: int, values: Any) -> None:  # pragm
 
 
 @jit
+def write_lists(numbers: Any, bits: int, rows: Any) -> None:  # pragma: no cover
+    for i in range(numbers.shape[0]):
+        place, held, word = 0, 0, 0
+        for k in range(numbers.shape[1]):
+            word |= numbers[i, k] << held
+            held += bits
+            while held >= 8:
+                rows[i, place] = np.uint8(word & 255)
+                word >>= 8
+                held -= 8
+                place += 1
+        if held:
+            rows[i, place] = np.uint8(word & 255)
+
+
+@jit
 def check_field(rows: Any, first: int, bits: int, limit: int, good: Any) -> None:  # pragma: no cover
     for row in range(rows.shape[0]):
         good[row] &= read_bits(rows, row, first, bits) < limit
@@ -130,3 +154,24 @@ def check_ascending(rows: Any, bits: int, count: int, limit: int, good: Any) -> 
             number = read_bits(rows, row, k * bits, bits)
             good[row] &= last < number < limit
             last = number
+
+
+@jit
+def count_ones(rows: Any, out: Any) -> None:  # pragma: no cover
+    """Add to ``out[i]`` how many rows have bit ``i mod 8`` of byte ``i div 8`` set.
+
+    Counters of one byte, a line of them per bit of a byte, make the inner loop vector code; they are emptied before one
+    can overflow.
+    """
+    n_bytes = rows.shape[1]
+    small = np.zeros((8, n_bytes), np.uint8)
+    for start in range(0, rows.shape[0], 255):
+        for i in range(start, min(start + 255, rows.shape[0])):
+            row = rows[i]
+            for bit in range(8):
+                line, mask = small[bit], np.uint8(1 << bit)
+                for j in range(n_bytes):
+                    line[j] += np.uint8((row[j] & mask) != 0)
+        for place in range(len(out)):
+            out[place] += small[place & 7, place >> 3]
+        small[:] = 0

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core import Guarantee, check_name, write_whole
-from discreet.errors import DataSourceError, FormatError
+from discreet.core import Guarantee
+from discreet.errors import FormatError
 from discreet.local.wire import binary
 from discreet.local.wire.parameters import mechanism_from_dict
 from discreet.local.wire.reports import as_rows
@@ -22,7 +21,7 @@ _INT64 = np.dtype("<i8")
 _MOST = 2**63
 
 
-class Counts:
+class Counts(binary.Kept):
     """The mergeable state of a collector: integer counters over noisy reports.
 
     Made by a mechanism's ``aggregate`` or ``empty``. ``a + b`` equals the counts of both sets of reports together.
@@ -84,16 +83,6 @@ class Counts:
             seeded=self.seeded or other.seeded,
         )
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Counts)
-            and self.mechanism == other.mechanism
-            and (self.n, self.rejected, self.seeded) == (other.n, other.rejected, other.seeded)
-            and all(np.array_equal(a, other.counters[k]) for k, a in self.counters.items())
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
     def to_bytes(self) -> bytes:
         """Return the state as one message: the rejected reports, then every counter, 8 bytes each."""
         body = [self.rejected.to_bytes(8, "little"), *(a.astype(_INT64).tobytes() for a in self.counters.values())]
@@ -114,19 +103,6 @@ class Counts:
         if not mechanism._possible(counters, message.n):
             raise FormatError(f"a state damaged: {message.n} reports cannot have left these counters")
         return cls(mechanism, counters, n=message.n, rejected=rejected, seeded=message.seeded)
-
-    def save(self, path: str | Path) -> None:
-        """Write the state to a file, whole or not at all."""
-        check_name(path)
-        write_whole(path, self.to_bytes())
-
-    @classmethod
-    def load(cls, path: str | Path) -> Counts:
-        """Read a state from a file."""
-        try:
-            return cls.from_bytes(Path(path).expanduser().read_bytes())
-        except OSError as error:
-            raise DataSourceError(f"counts: cannot read {str(path)!r} ({error.strerror}); check the path") from None
 
     def __repr__(self) -> str:
         rejected = f", {self.rejected} rejected" if self.rejected else ""

@@ -45,7 +45,6 @@ _BY_NAME: dict[str, type[Mechanism]] = {}
 
 
 def register(kind: type[Mechanism]) -> None:
-    """Add a mechanism to the register."""
     _BY_NAME[kind.NAME] = kind
 
 

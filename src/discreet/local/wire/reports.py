@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from discreet.local.mechanism import Mechanism
 
 
-class Reports:
+class Reports(binary.Kept):
     """Randomised reports of one mechanism, made by its ``encode``. They may be sent, stored and shared.
 
     Attributes
@@ -59,15 +59,6 @@ class Reports:
         self.mechanism.same_as(other.mechanism, "reports")
         seeded = self.seeded or other.seeded
         return Reports(self.mechanism, np.concatenate([self.rows, other.rows]), seeded=seeded)
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Reports)
-            and (self.mechanism, self.seeded) == (other.mechanism, other.seeded)
-            and np.array_equal(self.rows, other.rows)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
     def field(self, name: str) -> AnyArray:
         """Return one field of every report; a long vector of bits as packed bytes."""

@@ -9,12 +9,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from discreet import noise
 from discreet.core import DOMAIN, EPSILON, RANDOM_STATE, Box, Exact, FloatArray, as_it_is, checks, option
 from discreet.errors import InvalidArgument
-from discreet.metric.elastic.law import ROUNDING, ElasticLaw, ElasticMap
+from discreet.metric.elastic.law import ROUNDING, ElasticLaw
 from discreet.metric.elastic.people import FINENESS, PeopleGrid, read_density
 from discreet.metric.geometry.lattice import how_read
 from discreet.metric.geometry.scaling import SCALING, Scaling, declared_scaling
@@ -53,7 +51,7 @@ class ElasticLaplace(Perturber):
 
     Examples
     --------
-    >>> import discreet as dc
+    >>> import discreet as dc, numpy as np
     >>> people = np.ones((8, 8))  # public: how many live in each square
     >>> people[2:4, 2:4] = 1000
     >>> noise = dc.metric.ElasticLaplace(2, 500, dc.Domain.box([0, 0], [8, 8]), density=people, cells=200,
@@ -145,17 +143,8 @@ class ElasticNoise:
         """The law; it is made once per map and kept."""
         if self.level == math.inf:
             raise InvalidArgument("epsilon", math.inf, "finite: without noise there is no law", "epsilon=1.0")
-        source = ElasticMap(
-            box=(tuple(self.scaling.box.lower.tolist()), tuple(self.scaling.box.upper.tolist())),
-            units=tuple(np.asarray(self.scaling.units).tolist()),
-            counts=self.known.counts.tobytes(),
-            shape=self.known.counts.shape,
-            side=self.known.side,
-            level=float(min(self.level, _LARGEST_LEVEL)),
-            people=self.people,
-            cells=self.cells,
-        )
-        return ElasticLaw(source)
+        scaling = declared_scaling(self.scaling.units, self.scaling.box)
+        return ElasticLaw(scaling, self.known, float(min(self.level, _LARGEST_LEVEL)), self.people, self.cells)
 
     @property
     def epsilon(self) -> Exact:

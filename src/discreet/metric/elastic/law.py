@@ -28,11 +28,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import Box, FloatArray, IntArray, checks
+from discreet.core import FloatArray, IntArray, checks
 from discreet.errors import InvalidArgument
 from discreet.metric.elastic.cells import GRAIN, Cells, cut
 from discreet.metric.elastic.people import PeopleGrid
-from discreet.metric.geometry.scaling import Scaling, declared_scaling
+from discreet.metric.geometry.scaling import Scaling
 from discreet.noise.choice import LEAST, WHOLE, ChanceTable
 
 #: What rounding adds to the distance of any two cells.
@@ -42,30 +42,6 @@ ROUNDING = 2.0**-15
 _ROUNDS, _REPAIRS, _EVENING, _SEARCH = 4, 3, 40, 20
 #: Weights of outcomes are at least this part of their mean: no chance may vanish.
 _LEAST_WEIGHT = 1e-4
-
-
-@dataclass(frozen=True)
-class ElasticMap:
-    """The public parts of an elastic metric, in a form that can be compared."""
-
-    box: tuple[tuple[float, ...], tuple[float, ...]]
-    units: tuple[float, ...]
-    counts: bytes
-    shape: tuple[int, ...]
-    side: float
-    level: float
-    people: float
-    cells: int
-
-    @property
-    def grid(self) -> PeopleGrid:
-        """The numbers of people."""
-        return PeopleGrid(np.frombuffer(self.counts).reshape(self.shape), self.side, "")
-
-    @property
-    def scaling(self) -> Scaling:
-        """The space in which lengths are measured."""
-        return declared_scaling(list(self.units), Box(*(np.array(end) for end in self.box)))
 
 
 class ElasticLaw:
@@ -90,8 +66,10 @@ class ElasticLaw:
     (True, True)
     """
 
-    def __init__(self, source: ElasticMap) -> None:
-        self._made, self._scaling, self._wanted = _make(source), source.scaling, source.people
+    def __init__(self, scaling: Scaling, known: PeopleGrid, level: float, people: float, most: int) -> None:
+        widths = tuple(scaling.corners[1].tolist())
+        self._made = _make(known.counts.tobytes(), known.counts.shape, known.side, widths, level, people, most)
+        self._scaling, self._wanted = scaling, people
         cells = self._made.cells
         self.lower, self.upper, self.places = (self._scaling.back(x) for x in (cells.lower, cells.upper, cells.middles))
         self.people = cells.people
@@ -203,22 +181,22 @@ class _Made:
 
 
 @lru_cache(maxsize=4)
-def _make(source: ElasticMap) -> _Made:
+def _make(counts: bytes, shape: Any, side: float, widths: Any, level: float, people: float, most: int) -> _Made:
     """Fit the metric from public numbers: as little noise as the requirement allows.
 
     The rate starts as epsilon over the straight distance of ``min_people`` people. A few times it is multiplied by
     epsilon over the elastic distance at which a cell has its people. Then it is lowered around cells that do not have
     theirs. At last all rates are scaled together until every cell has them.
     """
-    cells = cut(source.grid, source.scaling.corners[1], source.cells)
-    wanted = source.level - 2 * ROUNDING
+    cells = cut(PeopleGrid(np.frombuffer(counts).reshape(shape), side, ""), np.array(widths), most)
+    wanted = level - 2 * ROUNDING
     if wanted <= 0:
-        raise InvalidArgument("epsilon", source.level, f"above {2 * ROUNDING:.2g}, what rounding costs", "epsilon=1.0")
-    rates = wanted / np.maximum(_radii(cells, cells.middles, source.people), cells.sides / 2)
+        raise InvalidArgument("epsilon", level, f"above {2 * ROUNDING:.2g}, what rounding costs", "epsilon=1.0")
+    rates = wanted / np.maximum(_radii(cells, cells.middles, people), cells.sides / 2)
     fastest = 2 * wanted / cells.sides  # a cell with enough people by itself would ask for ever more
     for step in range(_ROUNDS + _REPAIRS):
         paths = cells.paths(rates)
-        _, sums, reached = _fitted(paths, cells, rates, source.people)
+        _, sums, reached = _fitted(paths, cells, rates, people)
         if step < _ROUNDS:
             rates = np.minimum(rates * wanted / np.maximum(reached, wanted / 2), fastest)
             continue
@@ -231,22 +209,22 @@ def _make(source: ElasticMap) -> _Made:
     low, high = 0.0, 2.0
     for _ in range(_SEARCH):
         scale = (low + high) / 2
-        held = _fitted(scale * paths, cells, rates, source.people)[2].max() <= wanted
+        held = _fitted(scale * paths, cells, rates, people)[2].max() <= wanted
         low, high = (scale, high) if held else (low, scale)
     rates *= low * (1 - 1e-6)
     paths = cells.paths(rates)
-    weights, sums, _ = _fitted(paths, cells, rates, source.people)
+    weights, sums, _ = _fitted(paths, cells, rates, people)
     # The least chance, weight · e^-T / N, is twice what the table can hold.
     reach = math.log(weights.min() / sums.max() * WHOLE / (2 * LEAST))
     kernel = np.exp(-np.minimum(paths, reach)) * weights
     sums = kernel.sum(axis=1)
     logs = np.rint(np.log(sums) / GRAIN) * GRAIN
-    reached = _reached(paths, logs, cells.people, source.people)
+    reached = _reached(paths, logs, cells.people, people)
     reached = np.where(reached > 0, reached + ROUNDING, 0.0)
-    if reached.max() > source.level:
+    if reached.max() > level:
         raise ArithmeticError("the elastic metric does not meet its requirement")  # never seen; never released
     table = ChanceTable(kernel / sums[:, None], np.arange(len(cells)))
-    return _Made(cells, source.side, paths, logs, reached, table)
+    return _Made(cells, side, paths, logs, reached, table)
 
 
 def _fitted(

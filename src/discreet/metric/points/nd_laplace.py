@@ -18,14 +18,12 @@ import numpy as np
 from discreet import noise
 from discreet.core import Box, Exact, FloatArray, checks, option
 from discreet.errors import InvalidArgument
-from discreet.metric.at_distance import AtDistance, LatticeNoise, read_grid
-from discreet.metric.geometry.isotropic import IsotropicLaw
+from discreet.metric.at_distance import AtDistance, LatticeNoise
 from discreet.metric.geometry.lattice import how_read, reading_of, rounding_of, to_places, to_rows
-from discreet.metric.geometry.laws import IsotropicLatticeLaw
+from discreet.metric.geometry.laws import IsotropicLatticeLaw, IsotropicLaw
 from discreet.metric.geometry.scaling import SCALING, Scaling, declared_scaling
 from discreet.metric.perturber import Spending, checked_domain, numeric_mechanism, numeric_names
 from discreet.metric.remap import maps as remaps
-from discreet.metric.remap.prior import read_prior
 from discreet.metric.rows import read_rows
 
 #: Lattice steps in one standard deviation of a coordinate: rounding then adds nothing that could be seen.
@@ -121,26 +119,14 @@ class NDLaplace(AtDistance):
     def _numbers(self, box: Box, dates: Sequence[bool] = ()) -> PointNoise:
         self._rate()
         scaling = declared_scaling(self.scaling, box)
-        method, loss = self.read_option("remap"), self.read_option("loss")
-        if method == "resample" and scaling.kind == "matrix":
+        checked, loss = self._checked(box), self.read_option("loss")
+        if checked["remap"] == "resample" and scaling.kind == "matrix":
             raise InvalidArgument("remap", "resample", "another one: a matrix turns the box", 'remap="clip"')
         reading = reading_of(scaling, dates)
         step = _step(self.step, scaling, self._rate(Fraction(reading)), float(self.radius) + reading)
         rounding = rounding_of(step, scaling.dimension, scaling.diameter, reading)
-        return PointNoise(
-            level=checks.budget("epsilon", self.epsilon),
-            radius=checks.positive("radius", self.radius),
-            rate=self._rate(rounding),
-            rounding=rounding,
-            remap=method,
-            grid=read_grid(self.grid, box) if method == "grid" else None,
-            prior=read_prior(self.prior, box) if method == "bayes" else None,
-            reading=reading,
-            read=how_read(reading, step, dates),
-            scaling=scaling,
-            step=step,
-            loss=loss,
-        )
+        checked |= {"rate": self._rate(rounding), "rounding": rounding, "reading": reading}
+        return PointNoise(**checked, read=how_read(reading, step, dates), scaling=scaling, step=step, loss=loss)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,12 +15,18 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import DOMAIN, RANDOM_STATE, Box, Exact, FloatArray, IntArray, option
+from discreet.core import DOMAIN, RANDOM_STATE, Box, Exact, FloatArray, IntArray, checks, option
 from discreet.errors import InvalidArgument
 from discreet.metric.perturber import CATEGORY_EPSILON, Perturber, Spending, checked_domain, numeric_mechanism
-from discreet.metric.points.column_base import ROW_EPSILON, clamped, local_epsilon
 from discreet.noise.reports import MeanLaw, NoNoise, Sampled, SquareWaveLaw, mean_law, numbers_sent, places_of
 
+#: Outside this range reports would lose their digits in doubles.
+SMALLEST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**4), 10**5
+
+ROW_EPSILON: Any = option(
+    default=1.0, takes="budget", example=1.0, help="Budget of the numbers of a row, between any two rows.",
+    details="``math.inf`` adds no noise and gives no privacy.",
+)  # fmt: skip
 #: Half the points of a piecewise report: its variance is within 0.1 % of the continuous one's up to ε = 5.
 STEPS = 1 << 12
 #: Buckets of a column's range for the square wave.
@@ -201,3 +207,18 @@ class ColumnReports:
             said *= rows.shape[1] / self.n_sent
         np.put_along_axis(out, chosen, middle[chosen] + said, axis=1)
         return out
+
+
+def local_epsilon(value: object) -> Exact:
+    """Check the total budget of a row."""
+    number = checks.budget("epsilon", value)
+    if number != math.inf and not SMALLEST_EPSILON <= number <= LARGEST_EPSILON:
+        expected = f"from {float(SMALLEST_EPSILON):g} to {LARGEST_EPSILON:g} (or math.inf for a run without privacy)"
+        raise InvalidArgument("epsilon", value, expected, "epsilon=1.0")
+    return number
+
+
+def clamped(rows: FloatArray, box: Box) -> FloatArray:
+    """Move rows into the box and replace missing values by the middle: the report without noise."""
+    middle = box.lower + box.widths / 2
+    return np.asarray(np.clip(np.where(np.isnan(rows), middle, rows), box.lower, box.upper))

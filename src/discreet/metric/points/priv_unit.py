@@ -14,7 +14,7 @@ from discreet import noise
 from discreet.core import DOMAIN, RANDOM_STATE, Box, Exact, FloatArray, IntArray, option
 from discreet.errors import InvalidArgument
 from discreet.metric.perturber import CATEGORY_EPSILON, Perturber, Spending, checked_domain, numeric_mechanism
-from discreet.metric.points.column_base import ROW_EPSILON, SMALLEST_EPSILON, clamped, local_epsilon
+from discreet.metric.points.piecewise import ROW_EPSILON, SMALLEST_EPSILON, clamped, local_epsilon
 from discreet.noise.reports import NoNoise
 from discreet.noise.vector import CapLaw, cap_law, unit
 

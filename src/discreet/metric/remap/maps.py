@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import FloatArray, jit, later, map_threads
-from discreet.metric.geometry.isotropic import IsotropicLaw
+from discreet.metric.geometry.laws import IsotropicLaw
 from discreet.metric.remap.density import HistogramMixture, density_at, fit_density
 from discreet.metric.remap.prior import PlacePrior
 from discreet.noise.stream import even_points

@@ -17,10 +17,9 @@ import numpy as np
 from discreet import noise
 from discreet.core import DOMAIN, Box, Domain, Exact, FloatArray, checks, option
 from discreet.errors import InvalidArgument, SchemaError
-from discreet.metric.at_distance import AtDistance, LatticeNoise, read_grid
+from discreet.metric.at_distance import AtDistance, LatticeNoise
 from discreet.metric.geometry.laws import SphereLatticeLaw
 from discreet.metric.perturber import Spending, numeric_names
-from discreet.metric.remap.prior import read_prior
 from discreet.metric.sphere import globe
 from discreet.noise.reports import Response
 
@@ -176,18 +175,7 @@ class SphericalLaplace(AtDistance):
 
     def _numbers(self, box: Box, dates: Sequence[bool] = ()) -> PlaceNoise:
         rate, quarter, rounding = self._noise()
-        method = self.read_option("remap")
-        return PlaceNoise(
-            level=checks.budget("epsilon", self.epsilon),
-            radius=checks.positive("radius", self.radius),
-            rate=rate,
-            rounding=rounding,
-            remap=method,
-            grid=read_grid(self.grid, box) if method == "grid" else None,
-            prior=read_prior(self.prior, box) if method == "bayes" else None,
-            quarter=quarter,
-            box=box,
-        )
+        return PlaceNoise(**self._checked(box), rate=rate, rounding=rounding, quarter=quarter, box=box)
 
 
 @dataclass(frozen=True, kw_only=True)

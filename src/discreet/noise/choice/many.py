@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from discreet.core import BoolArray, Exact, FloatArray, IntArray, map_threads
-from discreet.noise.choice import _many_kernels as kernels
+from discreet.core import BoolArray, Exact, FloatArray, IntArray, jit, map_threads
 from discreet.noise.choice import _scaled_kernels as _scaled
+from discreet.noise.choice import joint
+from discreet.noise.choice._scaled_kernels import NOTHING, descend, sums_of
 from discreet.noise.choice.exponential import ETA, LARGEST_EPSILON, bit_lengths, rate, uniforms, weights_of
 from discreet.noise.choice.joint import FLOOR, eta
 from discreet.noise.choice.quantiles import _recursive_cuts
@@ -27,7 +29,7 @@ def choose_many(weights: FloatArray, starts: IntArray, source: Generator) -> Int
     """Draw one entry of every segment in proportion to its weight; return indices of the flat array."""
     out = np.empty(len(starts) - 1, np.int64)
     levels = np.concatenate([[0], np.cumsum(bit_lengths(np.diff(starts)))])
-    kernels.pick_segments(weights, starts, *uniforms(int(levels[-1]), source), levels, out)
+    pick_segments(weights, starts, *uniforms(int(levels[-1]), source), levels, out)
     return out
 
 
@@ -121,7 +123,7 @@ def joint_cuts(runs: ManyRuns, n_cuts: int, epsilon: Exact, source: Generator) -
     def draw(a: int, b: int) -> None:
         boxes = runs.starts[a : b + 1], runs.rows[a:b], rates[a:b]
         places = levels[a:b], run[a:b], k[a:b]
-        kernels.pick_groups(runs.left, runs.size, *boxes, n_cuts, floor, *numbers, *places)
+        pick_groups(runs.left, runs.size, *boxes, n_cuts, floor, *numbers, *places)
 
     _in_halves(draw, n, len(runs.left))
     return np.sort(_subsets(runs.first[run], runs.size[run], k, source), axis=1)
@@ -172,3 +174,75 @@ def below_many(bounds: IntArray, source: Generator) -> IntArray:
         out[open_[fits]] = drawn[fits]
         open_ = open_[~fits]
     return out
+
+
+# Segment s holds the entries ``starts[s] .. starts[s + 1] - 1``.
+
+
+@jit
+def pick_segments(weights: Any, starts: Any, um: Any, ue: Any, levels: Any, out: Any) -> None:  # pragma: no cover
+    """Draw one entry of every segment in proportion to its weight; segment s has uniforms from ``levels[s]`` on."""
+    for s in range(len(out)):
+        m, e = sums_of(weights[starts[s] : starts[s + 1]])
+        out[s] = starts[s] + descend(m, e, um[levels[s] :], ue[levels[s] :])
+
+
+@jit
+def pick_groups(
+    left: Any,
+    sizes: Any,
+    starts: Any,
+    rows: Any,
+    rates: Any,
+    n_cuts: int,
+    floor: Any,
+    um: Any,
+    ue: Any,
+    levels: Any,
+    out_run: Any,
+    out_size: Any,
+) -> None:  # pragma: no cover
+    """Draw the runs that hold equally spaced quantiles of every segment, and how many cuts share each run.
+
+    As `JointLaw.draw`, with all targets equal to rows / (n_cuts + 1). Unused places keep size 0.
+    """
+    for s in range(len(rows)):
+        a, b = starts[s], starts[s + 1]
+        here_left, here_sizes, rate = left[a:b], sizes[a:b], rates[s]
+        whole = rows[s] // (n_cuts + 1)
+        target = (whole, (rows[s] - whole * (n_cuts + 1)) / (n_cuts + 1))
+        n = b - a
+        layers_m, layers_e = np.empty((n_cuts, n)), np.empty((n_cuts, n), np.int64)
+        am, ae = np.empty(n), np.empty(n, np.int64)
+        sm, se = np.empty(n), np.empty(n, np.int64)
+        m0, e0 = joint.interval_factor(0, target, rate, floor)
+        still_m, still_e = np.full(n_cuts + 1, m0), np.full(n_cuts + 1, e0)
+        joint.first_layer(here_left, target, rate, floor, layers_m[0], layers_e[0])
+        for j in range(1, n_cuts):
+            joint.totals(layers_m, layers_e, here_sizes, still_m, still_e, j, am, ae)
+            joint.next_layer(here_left, am, ae, target, rate, floor, sm, se, layers_m[j], layers_e[j])
+        j, end, here, u, group = n_cuts, n, rows[s], levels[s], 0
+        while j > 0:
+            joint.totals(layers_m, layers_e, here_sizes[:end], still_m, still_e, j, am, ae)
+            hm, he = np.zeros(2 * end), np.full(2 * end, NOTHING)
+            joint.previous_sums(here_left, am, ae, here, target, rate, floor, hm, he)
+            run = descend(hm, he, um[u:], ue[u:])
+            u += _levels(end)
+            most = min(j, here_sizes[run])
+            gm, ge = np.zeros(2 * most), np.full(2 * most, NOTHING)
+            joint.group_sums(layers_m, layers_e, here_sizes[run], still_m, still_e, j, run, gm, ge)
+            k = descend(gm, ge, um[u:], ue[u:]) + 1
+            u += _levels(most)
+            out_run[s, group], out_size[s, group] = a + run, k
+            group += 1
+            j, end, here = j - k, run, here_left[run]
+
+
+@jit
+def _levels(n: int) -> int:  # pragma: no cover
+    """Return the number of levels above n leaves: the bits of n."""
+    bits = 0
+    while n:
+        n >>= 1
+        bits += 1
+    return bits

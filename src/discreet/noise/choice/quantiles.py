@@ -22,8 +22,8 @@ from discreet.noise.choice.joint import JointLaw
 from discreet.noise.choice.persons import at_most, per_value
 from discreet.noise.choice.runs import Runs, rank_losses
 from discreet.noise.public import PublicRandomness
+from discreet.noise.stream.draw import below
 from discreet.noise.stream.generator import Generator, generator
-from discreet.noise.stream.uniform import below
 
 METHODS = ("auto", "joint", "recursive")
 #: Up to this number of quantiles "auto" draws them jointly.

@@ -4,6 +4,9 @@ from .families import fingerprint as fingerprint
 from .hash_kernels import TAG_BYTES as TAG_BYTES
 from .hash_kernels import absorb as absorb
 from .hash_kernels import begin as begin
+from .hash_kernels import bucket as bucket
+from .hash_kernels import coefficients as coefficients
 from .hash_kernels import finish as finish
+from .hash_kernels import polynomial as polynomial
 from .hash_kernels import siphash_bytes as siphash_bytes
 from .support import cores as cores

@@ -152,7 +152,7 @@ class HashFamily:
         if self.independence == 2:
             return count_support(points, functions, wanted, self.width, *_halves(self.key))
         counts = np.zeros(len(points), np.int64)
-        kernels.count_support(points, functions, wanted, *self._parameters(), counts)
+        kernels.count_support(points, functions, wanted, *self._parameters(), np.empty_like(points), counts)
         return counts
 
     def _points(self, values: Any) -> Words:
@@ -166,7 +166,7 @@ class HashFamily:
 
     def _table(self, points: Words, functions: Words) -> Buckets:
         table = np.empty((len(functions), len(points)), np.int64)
-        kernels.hash_table(points, functions, *self._parameters(), table)
+        kernels.hash_table(points, functions, *self._parameters(), np.empty_like(points), table)
         return table
 
 

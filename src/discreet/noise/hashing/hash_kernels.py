@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import jit
+from discreet.core import inlined, jit
 
 _u64 = np.uint64
 #: The Mersenne prime 2^61 - 1: reducing modulo it takes a shift and an addition.
@@ -25,7 +25,7 @@ _R29, _R30, _R31, _R56, _R61 = _u64(29), _u64(30), _u64(31), _u64(56), _u64(61)
 _LOW30, _LOW31, _LOW32 = _u64(2**30 - 1), _u64(2**31 - 1), _u64(2**32 - 1)
 
 
-@jit
+@inlined
 def _round(v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
     v0 += v1
     v2 += v3
@@ -40,13 +40,13 @@ def _round(v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
     return v0, v1, v2, v3
 
 
-@jit
+@inlined
 def begin(k0: Any, k1: Any) -> Any:
     """Return the state of SipHash before the first word."""
     return k0 ^ _IV0, k1 ^ _IV1, k0 ^ _IV2, k1 ^ _IV3
 
 
-@jit
+@inlined
 def absorb(v0: Any, v1: Any, v2: Any, v3: Any, word: Any) -> Any:
     """Take in a word: two rounds."""
     v3 ^= word
@@ -55,7 +55,7 @@ def absorb(v0: Any, v1: Any, v2: Any, v3: Any, word: Any) -> Any:
     return v0 ^ word, v1, v2, v3
 
 
-@jit
+@inlined
 def finish(v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
     """Return the hash: four rounds."""
     v2 ^= _FULL
@@ -64,7 +64,7 @@ def finish(v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
     return v0 ^ v1 ^ v2 ^ v3
 
 
-@jit
+@inlined
 def _siphash_word(k0: Any, k1: Any, word: Any, tail: Any) -> Any:
     """Hash a message of 8 to 15 bytes: one whole word, then the last block with the length in its top byte."""
     v0, v1, v2, v3 = begin(k0, k1)
@@ -107,14 +107,14 @@ def siphash_bytes(data: Any, offsets: Any, tag: Any, k0: Any, k1: Any, out: Any)
         out[row] = finish(v0, v1, v2, v3)
 
 
-@jit
+@inlined
 def reduce_word(x: Any) -> Any:
     """Return any 64-bit word modulo 2^61 - 1."""
     x = (x & PRIME) + (x >> _R61)
     return x - PRIME if x >= PRIME else x
 
 
-@jit
+@inlined
 def multiply_add(a: Any, b: Any, c: Any) -> Any:
     """Return a·b + c modulo 2^61 - 1 for a, b, c below it.
 
@@ -127,14 +127,14 @@ def multiply_add(a: Any, b: Any, c: Any) -> Any:
     return reduce_word(((a1 * b1) << _ONE) + moved + a0 * b0 + c)
 
 
-@jit
+@inlined
 def coefficient(function: Any, power: Any, k0: Any, k1: Any) -> Any:
     """Derive one coefficient from the key: SipHash of (function as 8 bytes, power as 1 byte, tag), modulo p."""
     tail = (_u64(10) << _R56) | (TAG_COEFFICIENT << _EIGHT) | power
     return reduce_word(_siphash_word(k0, k1, function, tail))
 
 
-@jit
+@inlined
 def bucket(h: Any, width: Any) -> Any:
     """Return floor(h·width / 2^61) for h below 2^61 and width up to 2^32."""
     return ((h >> _R32) * width + (((h & _LOW32) * width) >> _R32)) >> _R29
@@ -147,14 +147,14 @@ def reduce_words(words: Any) -> None:
         words[row] = reduce_word(words[row])
 
 
-@jit
+@inlined
 def coefficients(function: Any, k0: Any, k1: Any, terms: Any) -> None:
     """Fill ``terms`` with the coefficients of one function, the constant term first."""
     for power in range(len(terms)):
         terms[power] = coefficient(function, _u64(power), k0, k1)
 
 
-@jit
+@inlined
 def polynomial(terms: Any, x: Any) -> Any:
     """Evaluate terms[0] + terms[1]·x + ... modulo 2^61 - 1, for x below it."""
     h = terms[-1]
@@ -163,10 +163,11 @@ def polynomial(terms: Any, x: Any) -> Any:
     return h
 
 
-@jit
+@inlined
 def _polynomials(terms: Any, points: Any, out: Any) -> None:
     """Evaluate one polynomial at many points. The inner loop over points becomes vector code."""
-    out[:] = terms[-1]
+    for column in range(len(points)):
+        out[column] = terms[-1]
     for power in range(len(terms) - 2, -1, -1):
         term = terms[power]
         for column in range(len(points)):
@@ -182,9 +183,8 @@ def hash_pairs(points: Any, functions: Any, width: Any, k0: Any, k1: Any, terms:
 
 
 @jit
-def hash_table(points: Any, functions: Any, width: Any, k0: Any, k1: Any, terms: Any, out: Any) -> None:
-    """Hash every point under every function: one row of ``out`` per function."""
-    hashes = np.empty_like(points)
+def hash_table(points: Any, functions: Any, width: Any, k0: Any, k1: Any, terms: Any, hashes: Any, out: Any) -> None:
+    """Hash every point under every function: one row of ``out`` per function; ``hashes`` is room for one."""
     for row in range(len(functions)):
         coefficients(functions[row], k0, k1, terms)
         _polynomials(terms, points, hashes)
@@ -194,10 +194,9 @@ def hash_table(points: Any, functions: Any, width: Any, k0: Any, k1: Any, terms:
 
 @jit
 def count_support(
-    points: Any, functions: Any, buckets: Any, width: Any, k0: Any, k1: Any, terms: Any, out: Any
+    points: Any, functions: Any, buckets: Any, width: Any, k0: Any, k1: Any, terms: Any, hashes: Any, out: Any
 ) -> None:
-    """Count for every point how many functions send it to the bucket given with the function."""
-    hashes = np.empty_like(points)
+    """Count for every point how many functions send it to the bucket given with the function; as `hash_table`."""
     for row in range(len(functions)):
         coefficients(functions[row], k0, k1, terms)
         _polynomials(terms, points, hashes)

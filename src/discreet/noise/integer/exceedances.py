@@ -17,8 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from discreet.core import IntArray, checks, jit
-from discreet.noise.integer.geometric import draw_geometric
-from discreet.noise.integer.laplace import check_scale
+from discreet.noise.integer.laplace import check_scale, draw_geometric
 from discreet.noise.reports.coins import toss
 from discreet.noise.stream import watch
 from discreet.noise.stream.generator import generator

@@ -17,8 +17,7 @@ import numpy as np
 
 from discreet.core import IntArray, checks
 from discreet.errors import InvalidArgument
-from discreet.noise.integer.geometric import geometric_table
-from discreet.noise.integer.laplace import check_scale, coin_chances
+from discreet.noise.integer.laplace import check_scale, coin_chances, geometric_table
 from discreet.noise.stream import kernels, watch
 from discreet.noise.stream.draw import draw
 

@@ -8,9 +8,8 @@ import numpy.typing as npt
 
 from discreet.core import IntArray, checks
 from discreet.noise.stream import kernels
-from discreet.noise.stream.draw import draw
+from discreet.noise.stream.draw import byte_width, draw
 from discreet.noise.stream.thresholds import Chance, ExactChance, digit_table
-from discreet.noise.stream.uniform import byte_width
 
 
 def bernoulli(p: checks.Number, size: int | tuple[int, ...] | None = None, rng: object = None) -> Any:

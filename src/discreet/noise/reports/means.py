@@ -15,21 +15,112 @@ the random rounding is a mixture over centres, and every centre has probabilitie
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.core import FloatArray, IntArray
-from discreet.noise.reports import _means_kernels as kernels
+from discreet.core import FloatArray, IntArray, inlined, jit
 from discreet.noise.reports.laws import Coin, GroupLaw, ReportLaw
-from discreet.noise.stream.draw import draw
+from discreet.noise.stream.draw import byte_width, draw
+from discreet.noise.stream.kernels import FINISHED, _below_one, _toss, _why
 from discreet.noise.stream.thresholds import Chance, chance_value, digit_table, exponential_decay
-from discreet.noise.stream.uniform import byte_width
 
-#: The middle of the public grid: places go from 0 to 2 HALF.
-HALF = kernels.HALF
+#: A place on the public grid is a whole number from 0 to 2 HALF; it stands for t = place/HALF - 1.
+HALF_BITS = 30
+HALF = 1 << HALF_BITS
+
+#: What a report of a number is: a sign, a point, or either.
+SIGNS, POINTS, EITHER = 0, 1, 2
+
+_HEADS, _OUT_OF_BYTES = 1, -1
+
+
+@inlined
+def _window_one(
+    table: Any, row: int, start: int, width: int, others: int, sizes: Any, buffer: Any, position: int
+) -> tuple[int, int, int]:  # pragma: no cover
+    """One point of a window of ``width`` points from ``start`` on heads, else one of the ``others`` round it."""
+    side, position = _toss(table, row, buffer, position)
+    if side < 0:
+        return side, 0, position
+    if side == _HEADS:
+        point, position = _below_one(width, sizes[0], sizes[1], buffer, position)
+        found = start + point
+    else:
+        point, position = _below_one(others, sizes[2], sizes[3], buffer, position)
+        found = point + width * (point >= start)
+    if point < 0:
+        return _OUT_OF_BYTES, 0, position
+    return _HEADS, found, position
+
+
+@inlined
+def _sign_one(table: Any, row: int, place: int, buffer: Any, position: int) -> tuple[int, int, int]:  # pragma: no cover
+    """One sign: on heads 1 with chance place/(2 HALF), else a fair coin."""
+    side, position = _toss(table, row, buffer, position)
+    if side < 0:
+        return side, 0, position
+    ticket, position = _below_one(2 * HALF, 4, 2 * HALF - 1, buffer, position)
+    if ticket < 0:
+        return _OUT_OF_BYTES, 0, position
+    return _HEADS, int(ticket < (place if side == _HEADS else HALF)), position
+
+
+@inlined
+def _point_one(
+    table: Any, row: int, place: int, reach: int, width: int, others: int, sizes: Any, buffer: Any, position: int
+) -> tuple[int, int, int]:  # pragma: no cover
+    """One point of the integer piecewise law: the window's start is rounded up or down at random, exact in the mean."""
+    # The centre (M - w) t and the start, M - w above it, scaled by HALF: (M - w)(place - HALF) + (M - w) HALF.
+    scaled = reach * place
+    ticket, position = _below_one(HALF, 4, HALF - 1, buffer, position)
+    if ticket < 0:
+        return _OUT_OF_BYTES, 0, position
+    start = (scaled >> HALF_BITS) + int(ticket < (scaled & (HALF - 1)))
+    return _window_one(table, row, start, width, others, sizes, buffer, position)
+
+
+@jit
+def windows(
+    table: Any, starts: Any, width: int, others: int, sizes: Any, buffer: Any, position: int, out: Any, done: int
+) -> tuple[int, int, int]:  # pragma: no cover
+    for i in range(done, out.shape[0]):
+        side, found, after = _window_one(table, 0, starts[i], width, others, sizes, buffer, position)
+        if side < 0:
+            return position, i, _why(side)
+        out[i] = found
+        position = after
+    return position, out.shape[0], FINISHED
+
+
+@jit
+def numbers(
+    kind: int, table: Any, places: Any, reach: int, width: int, others: int, sizes: Any, buffer: Any, position: int,
+    out: Any, done: int,
+) -> tuple[int, int, int]:  # fmt: skip  # pragma: no cover
+    """Signs, points, or either by a first coin: a point on heads, else a sign, which is numbered after all points."""
+    for i in range(done, out.shape[0]):
+        pointed, row, before, after = kind == POINTS, 0, 0, position
+        if kind == EITHER:
+            side, after = _toss(table, 0, buffer, position)
+            if side < 0:
+                return position, i, _why(side)
+            pointed, row, before = side == _HEADS, 1 if side == _HEADS else 2, width + others
+        if pointed:
+            side, found, after = _point_one(table, row, places[i], reach, width, others, sizes, buffer, after)
+        else:
+            side, found, after = _sign_one(table, row, places[i], buffer, after)
+            found += before
+        if side < 0:
+            return position, i, _why(side)
+        out[i] = found
+        position = after
+    return position, out.shape[0], FINISHED
+
+
 #: Up to this budget the hybrid is all Duchi.
 _ALL_SIGNS = Fraction(61, 100)
 
@@ -81,7 +172,7 @@ class Window(GroupLaw):
 
         def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
             table = digit_table((self.inside,), precision)
-            return kernels.windows(table, starts, *self.sizes, self.bytes, *state)
+            return windows(table, starts, *self.sizes, self.bytes, *state)
 
         out: IntArray = draw(kernel, starts.shape, rng, bytes_each=4.0)
         return out
@@ -143,7 +234,7 @@ class DuchiLaw(ReportLaw):
         return np.array([-c, c])
 
     def draw(self, places: IntArray, rng: object) -> IntArray:
-        return _draw(kernels.SIGNS, (self.informed,), places, rng, bytes_each=5.01)
+        return _draw(SIGNS, (self.informed,), places, rng, bytes_each=5.01)
 
     def probabilities(self, place: int) -> FloatArray:
         """Return the probability of every report given the place."""
@@ -193,7 +284,7 @@ class PiecewiseLaw(WindowedLaw):
         return squares / (self.pull * self.reach) ** 2
 
     def draw(self, places: IntArray, rng: object) -> IntArray:
-        return _draw(kernels.POINTS, (self.window.inside,), places, rng, bytes_each=7.0, points=self)
+        return _draw(POINTS, (self.window.inside,), places, rng, bytes_each=7.0, points=self)
 
     def probabilities(self, place: int) -> FloatArray:
         """Return the probability of every report given the place, over the rounding of the centre."""
@@ -251,7 +342,7 @@ class HybridLaw(ReportLaw):
 
     def draw(self, places: IntArray, rng: object) -> IntArray:
         chances = (self.choice, self.points.window.inside, self.signs.informed)
-        return _draw(kernels.EITHER, chances, places, rng, bytes_each=8.0, points=self.points)
+        return _draw(EITHER, chances, places, rng, bytes_each=8.0, points=self.points)
 
     def probabilities(self, place: int) -> FloatArray:
         a, b = self._shares
@@ -289,7 +380,71 @@ def _draw(
         law = (points.reach, *points.window.sizes, points.window.bytes)
 
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
-        return kernels.numbers(kind, digit_table(chances, precision), places, *law, *state)
+        return numbers(kind, digit_table(chances, precision), places, *law, *state)
 
     out: IntArray = draw(kernel, places.shape, rng, bytes_each=bytes_each)
     return out
+
+
+# The square wave on integers: a report near a value's bucket is e^ε times as likely as one far from it.
+# Li, Wang, Lopuhaä-Zwakenberg, Škorić, Li (2020).
+
+
+def half_width(epsilon: Fraction) -> Fraction:
+    """Return B = (εE - E + 1)/(2E(E - 1 - ε)), the half-width of the window as a share of the range.
+
+    Computed with enough digits that the differences keep 30 of them.
+    """
+    size = max(len(str(epsilon.denominator)) - len(str(epsilon.numerator)) + 1, 0)
+    context = Context(prec=150 + 4 * size)
+    x = context.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))
+    e = Fraction(context.exp(x))
+    x_exact = Fraction(x)
+    return (x_exact * e - e + 1) / (2 * e * (e - 1 - x_exact))
+
+
+def square_wave(epsilon: Fraction, buckets: int) -> Window:
+    """Return the law of a point, given a bucket: 2h + 1 of d + 2h points are more likely, h = ⌊B d⌋."""
+    reach = int(half_width(epsilon) * buckets)
+    return Window(epsilon, 2 * reach + 1, buckets + 2 * reach)
+
+
+@dataclass(frozen=True)
+class SquareWaveLaw(WindowedLaw):
+    """The square wave for places on the public grid of `discreet.noise.reports.means`.
+
+    A report stands for the middle of its bucket, buckets beyond the ends included. Its mean is c t plus the rounding of
+    t to a bucket, where c = (P - Q) W.
+    """
+
+    epsilon: Fraction
+    buckets: int
+
+    @cached_property
+    def window(self) -> Window:  # type: ignore[override]
+        return square_wave(self.epsilon, self.buckets)
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The number of each report, on [-1, 1] and somewhat beyond."""
+        middle = (self.window.size - 1) / 2
+        return np.asarray((np.arange(self.window.size) - middle) * (2 / self.buckets), np.float64)
+
+    def bucket(self, places: Any) -> Any:
+        return np.minimum(np.asarray(places, np.int64) * self.buckets // (2 * HALF), self.buckets - 1)
+
+    def draw(self, places: IntArray, rng: object) -> IntArray:
+        return self.window.draw(self.bucket(places), rng)
+
+    def probabilities(self, place: int) -> FloatArray:
+        return self.window.probabilities(int(self.bucket(place)))
+
+    def variance(self, t: Any) -> Any:
+        """Return the variance of a report's value given t, in closed form."""
+        place = np.rint((np.asarray(t, np.float64) + 1) * HALF)
+        w, size = self.window.width, self.window.size
+        centre = self.bucket(place) - (self.buckets - 1) / 2
+        step = self.values[1] - self.values[0]
+        # Squares of W points round a centre: W centre² + W(W² - 1)/12; of all points: L(L² - 1)/12.
+        squares = self.pull * (centre**2 + (w * w - 1) / 12) + self.window.far * size * (size**2 - 1) / 12
+        return step**2 * (squares - (self.pull * centre) ** 2)

@@ -6,8 +6,8 @@ docs/wire-format.md. Both give the same bytes for the same coins if a mechanism 
 
 from typing import Protocol
 
+from discreet.noise.stream.draw import byte_width
 from discreet.noise.stream.generator import generator
-from discreet.noise.stream.uniform import byte_width
 
 #: Bytes asked of the generator at a time.
 _AT_ONCE = 256

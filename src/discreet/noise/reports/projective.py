@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from discreet.core import IntArray, inlined, jit
-from discreet.noise.stream.draw import draw
+from discreet.noise.stream.draw import byte_width, draw
 from discreet.noise.stream.kernels import FINISHED, MORE_BYTES, _below_one, _toss, _why
 from discreet.noise.stream.thresholds import Chance, digit_table
-from discreet.noise.stream.uniform import byte_width
 
 
 def projective_response(values: IntArray, *, order: int, length: int, chance: Chance, rng: object = None) -> IntArray:

@@ -7,8 +7,8 @@ import numpy as np
 
 from discreet.core import AnyArray, ByteArray, IntArray
 from discreet.noise.reports import _prf_kernels as kernels
+from discreet.noise.stream.draw import below
 from discreet.noise.stream.generator import Generator
-from discreet.noise.stream.uniform import below
 
 Keys: TypeAlias = ByteArray
 

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from discreet.core import IntArray, inlined, jit
-from discreet.noise.stream.draw import draw
+from discreet.noise.stream.draw import byte_width, draw
 from discreet.noise.stream.kernels import FINISHED, MORE_BYTES, _below_one, _toss, _why
 from discreet.noise.stream.thresholds import Chance, digit_table
-from discreet.noise.stream.uniform import byte_width
 
 #: Subsets up to this size are kept as a sorted list while they grow, larger ones as marks.
 _LARGEST_LIST = 32

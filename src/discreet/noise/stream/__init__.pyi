@@ -1,11 +1,11 @@
 from . import watch as watch
 from .cipher import expanded as expanded
+from .draw import below as below
+from .generator import even_points as even_points
 from .generator import generator as generator
-from .numpy_streams import even_points as even_points
-from .numpy_streams import numpy_stream as numpy_stream
-from .numpy_streams import resample as resample
-from .numpy_streams import root_of as root_of
+from .generator import numpy_stream as numpy_stream
+from .generator import resample as resample
+from .generator import root_of as root_of
 from .thresholds import Chance as Chance
 from .thresholds import chance_value as chance_value
 from .thresholds import logistic as logistic
-from .uniform import below as below

@@ -9,7 +9,6 @@ import os
 from typing import Any
 
 import numpy as np
-from numba import uint32, uint64
 
 from discreet.core import AnyArray, ByteArray, inlined, jit
 from discreet.noise.stream.generator import Generator
@@ -55,23 +54,22 @@ def chacha20(key: AnyArray, counter: int, nonce: tuple[int, int], out: AnyArray)
 
 
 @inlined
-def _turn(x: Any, bits: Any) -> Any:  # pragma: no cover
-    return uint32(uint32(x << uint32(bits)) | (x >> uint32(32 - bits)))
-
-
-@inlined
 def _quarter_rounds(a: Any, b: Any, c: Any, d: Any) -> None:  # pragma: no cover
     """One quarter round in every lane. Numba widens sums of 32-bit numbers, hence the casts."""
     for lane in range(_LANES):
         w, x, y, z = a[lane], b[lane], c[lane], d[lane]
-        w = uint32(w + x)
-        z = _turn(z ^ w, 16)
-        y = uint32(y + z)
-        x = _turn(x ^ y, 12)
-        w = uint32(w + x)
-        z = _turn(z ^ w, 8)
-        y = uint32(y + z)
-        x = _turn(x ^ y, 7)
+        w = np.uint32(w + x)
+        turned = z ^ w
+        z = np.uint32(turned << np.uint32(16) | turned >> np.uint32(16))
+        y = np.uint32(y + z)
+        turned = x ^ y
+        x = np.uint32(turned << np.uint32(12) | turned >> np.uint32(20))
+        w = np.uint32(w + x)
+        turned = z ^ w
+        z = np.uint32(turned << np.uint32(8) | turned >> np.uint32(24))
+        y = np.uint32(y + z)
+        turned = x ^ y
+        x = np.uint32(turned << np.uint32(7) | turned >> np.uint32(25))
         a[lane], b[lane], c[lane], d[lane] = w, x, y, z
 
 
@@ -84,8 +82,9 @@ def _blocks(counter: Any, words: Any, out: Any) -> None:  # pragma: no cover
             start[word, lane] = words[word]
     for first in range(0, out.shape[0], _LANES):
         for lane in range(_LANES):
-            number = counter + uint64(first + lane)
-            start[12, lane], start[13, lane] = uint32(number & uint64(0xFFFFFFFF)), uint32(number >> uint64(32))
+            number = counter + np.uint64(first + lane)
+            start[12, lane] = np.uint32(number & np.uint64(0xFFFFFFFF))
+            start[13, lane] = np.uint32(number >> np.uint64(32))
         for word in range(16):
             for lane in range(_LANES):
                 state[word, lane] = start[word, lane]
@@ -100,4 +99,4 @@ def _blocks(counter: Any, words: Any, out: Any) -> None:  # pragma: no cover
             _quarter_rounds(state[3], state[4], state[9], state[14])
         for lane in range(min(_LANES, out.shape[0] - first)):
             for word in range(16):
-                out[first + lane, word] = uint32(state[word, lane] + start[word, lane])
+                out[first + lane, word] = np.uint32(state[word, lane] + start[word, lane])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core import ByteArray, IntArray
+from discreet.core import ByteArray, IntArray, checks, few
 from discreet.noise.stream import kernels
 from discreet.noise.stream.generator import generator
 
@@ -35,3 +35,56 @@ def draw(
     if len(out):
         generator(rng).run(step, expected=int(bytes_each * 1.05 * len(out)) + 8)
     return int(out[0]) if shape is None else out.reshape(shape)
+
+
+def byte_width(bound: int) -> tuple[int, int]:
+    """Return the number of bytes of a number below ``bound``, and the mask of its bits."""
+    bits = max(1, (bound - 1).bit_length())
+    return -(-bits // 8), (1 << bits) - 1
+
+
+def _few_below(
+    bound: int, width: int, mask: int, buffer: ByteArray, position: int, out: IntArray, done: int
+) -> tuple[int, int, int]:
+    """Do what `kernels.below` does, with the same bytes; it need not be compiled."""
+    tries = buffer[position : len(buffer) - (len(buffer) - position) % width].reshape(-1, width)
+    values = np.zeros(len(tries), np.int64)
+    for byte in tries.T:
+        values = (values << 8) | byte
+    values &= mask
+    good = np.flatnonzero(values < bound)[: out.size - done]
+    end = done + len(good)
+    out[done:end] = values[good]
+    position += width * (int(good[-1]) + 1) if len(good) else 0
+    return position, end, kernels.FINISHED if end == out.size else kernels.MORE_BYTES
+
+
+def below(bound: int, size: int | tuple[int, ...] | None = None, rng: object = None) -> Any:
+    """Draw uniform integers from ``0 .. bound - 1``.
+
+    Bits are masked to the length of the bound and drawn again while too large, so every value has probability
+    exactly 1/bound. (A remainder would favour small values.)
+
+    Parameters
+    ----------
+    bound : int
+        From 1 to 2**62.
+    size : int or tuple of int, optional
+        Shape of the result; None returns one Python int.
+    rng : None, int or Generator
+        See `discreet.noise.generator`.
+
+    Examples
+    --------
+    >>> below(6, size=5, rng=1).tolist()
+    [2, 0, 3, 5, 1]
+    """
+    bound = checks.whole("bound", bound, low=1, high=2**62)
+    shape = checks.shape("size", size)
+    width, mask = byte_width(bound)
+
+    def kernel(_: int, *state: Any) -> tuple[int, int, int]:
+        law = _few_below if few(kernels.below, state[2].size) else kernels.below
+        return law(bound, width, mask, *state)
+
+    return draw(kernel, shape, rng, bytes_each=width * (mask + 1) / bound)

@@ -6,7 +6,7 @@ the number of finished draws and a state. For an unfinished draw, the position i
 
 from typing import Any
 
-from numba import uint64
+import numpy as np
 
 from discreet.core import inlined, jit
 
@@ -14,6 +14,8 @@ from discreet.core import inlined, jit
 FINISHED, MORE_BYTES, MORE_DIGITS = 0, 1, 2
 
 _HEADS, _TAILS, _OUT_OF_BYTES, _TIED = 1, 0, -1, -2
+#: A row; helpers are compiled once more for each literal they are given.
+_FIRST: Any = np.int64(0)
 #: Magnitudes stop here rather than wrap around; reached with probability below e^-1000 for every scale allowed.
 _LARGEST = 2**61
 
@@ -70,10 +72,10 @@ def _geometric_one(table: Any, first: int, buffer: Any, position: int) -> tuple[
 @inlined
 def _laplace_one(table: Any, buffer: Any, position: int) -> tuple[int, int, int]:  # pragma: no cover
     """One two-sided geometric draw: is it zero, then magnitude and sign; see `laplace.py` for the table."""
-    side, position = _toss(table, 0, buffer, position)
+    side, position = _toss(table, _FIRST, buffer, position)
     if side <= 0:
         return side, 0, position
-    side, magnitude, position = _geometric_one(table, 1, buffer, position)
+    side, magnitude, position = _geometric_one(table, _FIRST + 1, buffer, position)
     if side < 0:
         return side, 0, position
     if position >= buffer.shape[0]:
@@ -96,7 +98,7 @@ def laplace(table: Any, buffer: Any, position: int, out: Any, done: int) -> tupl
 @jit
 def geometric(table: Any, buffer: Any, position: int, out: Any, done: int) -> tuple[int, int, int]:  # pragma: no cover
     for i in range(done, out.shape[0]):
-        side, value, after = _geometric_one(table, 0, buffer, position)
+        side, value, after = _geometric_one(table, _FIRST, buffer, position)
         if side < 0:
             return position, i, _why(side)
         out[i] = value
@@ -105,15 +107,15 @@ def geometric(table: Any, buffer: Any, position: int, out: Any, done: int) -> tu
 
 
 @inlined
-def _square(m: int) -> tuple[int, int]:  # pragma: no cover
+def _square(m: int) -> tuple[Any, Any]:  # pragma: no cover
     """Return m (m + 1) as two 64-bit halves, m < 2^62."""
-    a, b = uint64(m), uint64(m + 1)
-    mask = uint64(0xFFFFFFFF)
-    a1, a0, b1, b0 = a >> uint64(32), a & mask, b >> uint64(32), b & mask
+    a, b = np.uint64(m), np.uint64(m + 1)
+    mask = np.uint64(0xFFFFFFFF)
+    a1, a0, b1, b0 = a >> np.uint64(32), a & mask, b >> np.uint64(32), b & mask
     low = a0 * b0
-    cross = a1 * b0 + (low >> uint64(32))
+    cross = a1 * b0 + (low >> np.uint64(32))
     middle = a0 * b1 + (cross & mask)
-    return a1 * b1 + (cross >> uint64(32)) + (middle >> uint64(32)), (middle << uint64(32)) | (low & mask)
+    return a1 * b1 + (cross >> np.uint64(32)) + (middle >> np.uint64(32)), (middle << np.uint64(32)) | (low & mask)
 
 
 @jit
@@ -132,7 +134,7 @@ def gaussian(
             verdict = _HEADS
             for j in range(accept.shape[0] // 16 - 1, -1, -1):
                 half = high if j >= 16 else low
-                v = int((half >> uint64(4 * (j & 15))) & uint64(15))
+                v = int((half >> np.uint64(4 * (j & 15))) & np.uint64(15))
                 if v:
                     verdict, position = _toss(accept, 16 * j + v, buffer, position)
                     if verdict != _HEADS:
@@ -148,7 +150,7 @@ def gaussian(
 @jit
 def coins(table: Any, buffer: Any, position: int, out: Any, done: int) -> tuple[int, int, int]:  # pragma: no cover
     for i in range(done, out.shape[0]):
-        side, after = _toss(table, 0, buffer, position)
+        side, after = _toss(table, _FIRST, buffer, position)
         if side < 0:
             return position, i, _why(side)
         out[i] = side
@@ -190,7 +192,7 @@ def respond(
 ) -> tuple[int, int, int]:  # pragma: no cover
     """Keep a value on heads, otherwise name one of the ``others`` values uniformly."""
     for i in range(done, out.shape[0]):
-        side, after = _toss(table, 0, buffer, position)
+        side, after = _toss(table, _FIRST, buffer, position)
         if side < 0:
             return position, i, _why(side)
         value = values[i]
@@ -223,7 +225,7 @@ def max_norm(
         while True:
             radius = 0
             for _ in range(dimension + 1):
-                side, value, position = _geometric_one(table, 0, buffer, position)
+                side, value, position = _geometric_one(table, _FIRST, buffer, position)
                 if side < 0:
                     return start, i, _why(side)
                 radius += value

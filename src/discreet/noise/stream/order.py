@@ -12,8 +12,8 @@ import numpy as np
 
 from discreet.core import IntArray, WordArray, checks
 from discreet.noise.hashing.hash_kernels import TAG_BYTES, siphash_bytes
+from discreet.noise.stream.draw import below
 from discreet.noise.stream.generator import Generator, _from_bit_generator, generator
-from discreet.noise.stream.uniform import below
 
 #: The length of the numbers that rows are sorted by.
 BITS = 62

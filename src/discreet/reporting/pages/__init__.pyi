@@ -28,4 +28,5 @@ from .plan import plan_page as plan_page
 from .plan import shown_bounds as shown_bounds
 from .report import contradictions as contradictions
 from .report import intervals as intervals
+from .report import marginal as marginal
 from .report import worrying as worrying

@@ -55,9 +55,8 @@ def drawn(found: Sequence[dict[str, Any]]) -> list[tuple[Markup, str]]:
     if not near:
         return []
     shares = [100 * one["dependence"] for one in near]
-    picture = svg.ranked(
-        [one["columns"] for one in near], shares, title="dependence", axis="% of the rows", form=_short, letters=32
-    )
+    names = [one["columns"] for one in near]
+    picture = svg.ranked(names, shares, title="dependence", axis="% of the rows", form=_short, letters=32)
     return [(picture, "Dependent columns: share of rows that would have to move to make them independent")]
 
 

@@ -19,7 +19,6 @@ _QUESTIONS = {
 
 
 def plan_page(found: Outlook) -> str:
-    """Return the plan page."""
     best = [min((r for r in found.rows if r.question == q), key=lambda r: r.error) for q in UNITS]
     answers = [
         Answer("What was asked?", f"{found.n:,} rows, {found.d} columns, ε = {found.epsilon:g}",
@@ -31,15 +30,13 @@ def plan_page(found: Outlook) -> str:
                [("", "Do not compare errors of different questions, or promises of different models."),
                 ("soft", "The distribution of your data is not known. Where it matters, the error is a bound.")]),
     ]  # fmt: skip
-    questions = [
-        (f"{_QUESTIONS[q]} ({UNITS[q]})", [_card(row, found) for row in found.rows if row.question == q]) for q in UNITS
-    ]
+    cards = {q: [_card(row, found) for row in found.rows if row.question == q] for q in UNITS}
+    questions = [(f"{_QUESTIONS[q]} ({UNITS[q]})", cards[q]) for q in UNITS]
     bounds = [(b, *map(percent, (b.lost, b.bias, b.noise, b.error))) for b in shown_bounds(found)]
     least = min(found.bounds, key=lambda b: b.error).rows if found.bounds else 0
     title = f"What to expect from {found.n:,} rows and {found.d} columns"
-    return render(
-        "plan.html", title, "Plan", answers, questions=questions, bounds=bounds, best_bound=least, persons=found.persons
-    )
+    more: dict[str, Any] = {"bounds": bounds, "best_bound": least, "persons": found.persons}
+    return render("plan.html", title, "Plan", answers, questions=questions, **more)
 
 
 def shown_bounds(found: Outlook) -> list[Any]:

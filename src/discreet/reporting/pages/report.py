@@ -41,9 +41,8 @@ def report_page(facts: dict[str, Any]) -> str:
     left_out = [*release.get("left_out", []), *([] if "lifted" in release else _beyond(marginals))]
     first = release.get("first_rows") or []
     risks = [("Risk, measured on the released table", release.get("risk"))]
-    risks.append(
-        ("The same, for someone who also knows the columns that were passed on", release.get("risk_with_kept"))
-    )
+    with_kept = "The same, for someone who also knows the columns that were passed on"
+    risks.append((with_kept, release.get("risk_with_kept")))
     attached = [
         ("Attacks", "How far an attacker gets, compared with people who are not in the release.", facts["attacks"]),
         ("Audits", "A pass is not a proof. It shows which leaks these runs would have detected.", facts["audits"]),
@@ -122,9 +121,8 @@ def _promised(facts: dict[str, Any]) -> Answer:
                 told.insert(0, ("warn", f"among {int(kept['k']):,} for someone who knows the kept columns"))
         return Answer(PROMISED, headline, told)
     slack = f", δ = {number(promise['delta'], 2)}" if promise["delta"] else ""
-    return Answer(
-        PROMISED, f"ε = {number(promise['epsilon'])}{slack} to {promise['unit']}, {promise['model']} model", told
-    )
+    level = f"ε = {number(promise['epsilon'])}{slack}"
+    return Answer(PROMISED, f"{level} to {promise['unit']}, {promise['model']} model", told)
 
 
 def contradictions(facts: dict[str, Any]) -> list[str]:
@@ -167,9 +165,8 @@ def worrying(facts: dict[str, Any]) -> Answer:
         lines.append(("warn", said))
     risk = release.get("risk", {}).get("prosecutor", {})
     if risk.get("max", 0) > _HIGH_RISK:
-        lines.append(
-            ("warn", f"The person who is easiest to find is found with a probability of {share(risk['max'])}.")
-        )
+        said = f"The person who is easiest to find is found with a probability of {share(risk['max'])}."
+        lines.append(("warn", said))
     told = [text for text in facts["assumptions"] if "times the epsilon only" in text]
     lines += [("warn", f"{text[:1].upper()}{text[1:]}.") for text in told]
     seen = [text for text in facts["assumptions"] if text.startswith("the first ")]
@@ -280,26 +277,34 @@ def _whole(value: float) -> str:
     return number(round(value) + 0.0, 12)
 
 
-def _marginal(found: dict[str, Any]) -> tuple[Any, str]:
-    """Return the chart of one column and its caption."""
-    name = found["column"]
+def marginal(
+    found: dict[str, Any], why: str, axis: str, more: str, per: Sequence[str], **said: str
+) -> tuple[Any, bool]:
+    """Draw the chart of one column with the words of a page, and return whether it shows intervals."""
     if not found.get("divided", True):
-        return svg.unknown(found.get("why", views.NOT_DIVIDED), title=name, ends=found["ends"]), name
+        return svg.unknown(why, title=found["column"], ends=found["ends"]), False
     assumed, errors = found.get("assumed"), found["std_errors"]
     if assumed is not None and views.doubt(found) > 0.5:
         errors = None  # intervals of the noise around an assumption would mislead
     wide = None if errors is None else (normal_width(0.95) * np.asarray(errors)).tolist()
-    how: dict[str, Any] = {"title": name, "axis": "rows", "assumed": assumed}
+    how: dict[str, Any] = {"title": found["column"], "axis": axis, "assumed": assumed, **said}
     if found["edges"] is None and not found.get("ordered"):
         low, high = (None if wide is None else [v + s * w for v, w in zip(found["counts"], wide, strict=True)]
                      for s in (-1, 1))  # fmt: skip
         form = number if wide and max(wide) < 1 else _whole
-        picture = svg.ranked(found["labels"], found["counts"], low, high, form=form, **how)
-    else:
-        how |= {"edges": found["edges"], "marks": found.get("marks")}
-        picture = svg.bars(found["labels"], found["counts"], wide, **how)
+        return svg.ranked(found["labels"], found["counts"], low, high, form=form, more=more, **how), wide is not None
+    how |= {"edges": found["edges"], "marks": found.get("marks"), "per": per}
+    return svg.bars(found["labels"], found["counts"], wide, **how), wide is not None
+
+
+def _marginal(found: dict[str, Any]) -> tuple[Any, str]:
+    """Return the chart of one column and its caption."""
+    name, assumed = found["column"], found.get("assumed")
+    picture, sure = marginal(found, found.get("why", views.NOT_DIVIDED), "rows", svg.MORE, svg.PER)
+    if not found.get("divided", True):
+        return picture, name
     doubtful = assumed is not None and any(abs(a) > 0 for a in assumed)
-    if errors is not None:
+    if sure:
         text = f"{name}, with 95 % intervals{' of the noise' * doubtful}"
     else:
         said = found.get("said", "as released: each value is noisy")
@@ -389,9 +394,8 @@ def _comparison(found: dict[str, Any] | None) -> dict[str, Any] | None:
         else:
             picture = svg.bars(c["labels"], c["released"], edges=c["edges"], marks=c.get("marks"), **how)
         moved = share(c["total_variation"])
-        charts.append(
-            (picture, f"{c['column']}: released (bars) and raw (lines); {moved} of the rows would have to move")
-        )
+        said = f"{c['column']}: released (bars) and raw (lines); {moved} of the rows would have to move"
+        charts.append((picture, said))
     return {
         "charts": charts, "reasons": _reasons(found.get("left_out", [])), "together": _together(found.get("together")),
         "clusters": clusters.compared(found.get("clusters")),

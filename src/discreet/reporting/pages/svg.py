@@ -19,6 +19,8 @@ from discreet.reporting.words import number
 #: Rows of a ranking, and how wide its names and figures may be.
 _MOST_ROWS, _ROW, _NAMES, _FIGURES = 12, 20, 112, 92
 _LETTERS = 17  # of a name next to a bar
+#: Words for bars that are left out, and for heights per unit: of numbers, times and dates.
+MORE, PER = "and {n:,} more", ("per unit", "per second", "per day")
 
 
 def bars(
@@ -32,14 +34,13 @@ def bars(
     assumed: Sequence[float] | None = None,
     edges: Sequence[float] | None = None,
     marks: Sequence[tuple[float, str]] | None = None,
-    per: Sequence[str] = ("per unit", "per second", "per day"),
+    per: Sequence[str] = PER,
     doubt_said: str = "in part assumed",
 ) -> Markup:
     """Draw vertical bars with intervals, and a second series as lines.
 
     ``assumed`` is the part of each value that is not known: it is hatched. With ``edges`` the bars are as wide as
-    their bins; if widths differ, heights are values per unit (``per``: words for numbers, times and dates). ``marks``
-    are places and texts for dates.
+    their bins; if widths differ, heights are values per unit. ``marks`` are places and texts for dates.
     """
     v, e, doubt, other = (ink.clean(x, len(values)) for x in (values, errors, assumed, second))
     told, told_e = v, e
@@ -95,7 +96,7 @@ def ranked(
     form: Callable[[float], str] = number,
     letters: int = _LETTERS,
     doubt_said: str = "in part assumed",
-    more: str = "and {n:,} more",
+    more: str = MORE,
 ) -> Markup:
     """Draw horizontal bars with names and figures, the twelve largest if there are more."""
     v, doubt, other = (ink.clean(x, len(values)) for x in (values, assumed, second))

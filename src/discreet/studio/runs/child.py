@@ -12,7 +12,6 @@ import shutil
 import sys
 import threading
 import time
-import traceback
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from discreet.accounts import Account
 from discreet.core import PROMISE_ENDING, followed, promise_place
 from discreet.errors import BudgetExceeded, DataSourceError, DiscreetError, InvalidArgument, SchemaError
 from discreet.jobs import Job
-from discreet.studio.released import Released, collect
+from discreet.studio.released import Released, collect, unforeseen
 from discreet.studio.runs.charges import entry_of, paid_file
 from discreet.studio.runs.run import JOB, SCRATCH, Run, born, now
 
@@ -77,12 +76,6 @@ def place_of(error: DiscreetError) -> dict[str, str] | None:
         if isinstance(error, kind):
             return {"screen": screen, "field": ""}
     return None
-
-
-def unforeseen(error: BaseException) -> str:
-    """Describe an unexpected error by type and place. Its message may quote a row."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}, {Path(last.filename).name} line {last.lineno}"
 
 
 def main(folder: Path) -> int:

@@ -36,7 +36,6 @@ ENDED = ("done", "failed", "stopped", "lost")
 
 
 def now() -> str:
-    """Return the time as statuses write it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -74,7 +73,6 @@ class Run:
 
     @property
     def ended(self) -> bool:
-        """Return whether the run has ended."""
         return self.state in ENDED
 
     @property

@@ -5,14 +5,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.accounts import Account
 from discreet.core import Domain, Guarantee, Person
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
-from discreet.studio.app import Studio, seen
+from discreet.studio.app import Studio, Visit
 from discreet.studio.jobs import job_of
 from discreet.studio.runs import Run
 from discreet.studio.runs.charges import entry_of, forgotten, paid_file
@@ -25,12 +23,11 @@ from discreet.studio.workspace import Project
 _FIELDS = ("dataset", "epsilon", "delta", "rho", "path")
 
 
-async def show(studio: Studio, request: Request, status: int = 200, **said: Any) -> Response:
+def show(visit: Visit, status: int = 200, **said: Any) -> Response:
     """Show the account of the table, or how to get one."""
-    project = studio.project(request)
-    content = await run_in_threadpool(_content, studio, project)
-    content |= {"ask": request.query_params.get("ask", ""), "verified": None, "error": "", "wrong": "", "when": when}
-    return studio.page(request, "account.html", status, screen="account", project=project, **{**content, **said})
+    content = _content(visit.studio, visit.project)
+    content |= {"ask": visit.query.get("ask", ""), "verified": None, "error": "", "wrong": "", "when": when}
+    return visit.page("account.html", status, screen="account", **{**content, **said})
 
 
 def _content(studio: Studio, project: Project) -> dict[str, Any]:
@@ -122,37 +119,36 @@ def _place(studio: Studio, project: Project) -> Path:
     return folder / f"{project.name.partition('.')[0] or 'table'}.account"
 
 
-async def create(studio: Studio, request: Request) -> Response:
+def create(visit: Visit) -> Response:
     """Make an account for this data set."""
-    project, form = studio.project(request), await request.form()
-    given = {name: str(form.get(name, "")).strip() for name in _FIELDS}
-    sure = bool(form.get("yes_really"))
-
-    def make() -> None:
-        unit = _unit(project)
-        if unit is None:
-            raise DataSourceError("columns: they are not declared yet, and they say whose privacy is counted")
-        place = Path(os.path.expanduser(given["path"] or _place(studio, project)))
-        if not place.is_absolute():
-            raise InvalidArgument("path", given["path"], "a whole path", str(_place(studio, project)))
-        if place.parent == studio.workspace.home / "accounts":
-            place.parent.mkdir(mode=0o700, exist_ok=True)
-        if os.path.lexists(place):
-            raise InvalidArgument("path", given["path"], "a new file: one is there, and can be opened", f"{place}.2")
-        limits: dict[str, Any] = {name: _number(name, given[name]) for name in ("epsilon", "rho") if given[name]}
-        made = Account.create(
-            place, dataset=given["dataset"], unit=unit, delta=_number("delta", given["delta"] or "0"),
-            yes_really=sure, **limits,
-        )  # fmt: skip
-        project.account = str(made.path)
-        project.save()
-
+    given = {name: visit.text(name) for name in _FIELDS}
     try:
-        await run_in_threadpool(make)
+        _make(visit, given)
     except DiscreetError as error:
         wrong = getattr(error, "name", "")
-        return await show(studio, request, 400, error=str(error), wrong=wrong if wrong in _FIELDS else "", given=given)
-    return _shown(project)
+        return show(visit, 400, error=str(error), wrong=wrong if wrong in _FIELDS else "", given=given)
+    return visit.to("account")
+
+
+def _make(visit: Visit, given: dict[str, str]) -> None:
+    unit, usual = _unit(visit.project), _place(visit.studio, visit.project)
+    if unit is None:
+        raise DataSourceError("columns: they are not declared yet, and they say whose privacy is counted")
+    place = Path(os.path.expanduser(given["path"] or usual))
+    if not place.is_absolute():
+        raise InvalidArgument("path", given["path"], "a whole path", str(usual))
+    if place.parent == visit.studio.workspace.home / "accounts":
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+    if os.path.lexists(place):
+        raise InvalidArgument("path", given["path"], "a new file: one is there, and can be opened", f"{place}.2")
+    limits: dict[str, Any] = {name: _number(name, given[name]) for name in ("epsilon", "rho") if given[name]}
+    limits |= {"delta": _number("delta", given["delta"] or "0"), "yes_really": bool(visit.form.get("yes_really"))}
+    _use(visit.project, Account.create(place, dataset=given["dataset"], unit=unit, **limits))
+
+
+def _use(project: Project, account: Account) -> None:
+    project.account = str(account.path)
+    project.save()
 
 
 def _number(name: str, text: str) -> float:
@@ -166,50 +162,41 @@ def _number(name: str, text: str) -> float:
     return float(found)
 
 
-async def open_file(studio: Studio, request: Request) -> Response:
+def open_file(visit: Visit) -> Response:
     """Charge releases of this table to an account that is there."""
-    project, form = studio.project(request), await request.form()
-    path = str(form.get("path", "")).strip()
+    path = visit.text("path")
     try:
         if not path:
             raise InvalidArgument("path", path, "the file of an account", "patients.account")
-        project.account = str((await run_in_threadpool(Account, path)).path)
+        _use(visit.project, Account(path))
     except DiscreetError as error:
-        return await show(studio, request, 400, error=str(error), wrong="open")
-    project.save()
-    return _shown(project)
+        return show(visit, 400, error=str(error), wrong="open")
+    return visit.to("account")
 
 
-async def annotate(studio: Studio, request: Request) -> Response:
+def annotate(visit: Visit) -> Response:
     """Write what became of a lost reservation; its price stays."""
-    project, form = studio.project(request), await request.form()
-    number = str(form.get("entry", ""))
+    number = visit.text("entry")
     entry = int(number) if number.isdecimal() and len(number) < 9 else 0
-    await _change(project, lambda account: account.annotate(entry, str(form.get("text", ""))))
-    return _shown(project, f"#entry-{entry}")
+    _account(visit).annotate(entry, visit.text("text"))
+    return visit.to(f"account#entry-{entry}")
 
 
-async def close(studio: Studio, request: Request) -> Response:
+def close(visit: Visit) -> Response:
     """Close the account, if that was confirmed."""
-    project, form = studio.project(request), await request.form()
-    if not form.get("sure"):
-        return _shown(project, "?ask=close#close")
-    await _change(project, lambda account: account.close())
-    return _shown(project)
+    if not visit.form.get("sure"):
+        return visit.to("account?ask=close#close")
+    _account(visit).close()
+    return visit.to("account")
 
 
-async def book(studio: Studio, request: Request) -> Response:
+def book(visit: Visit) -> Response:
     """Book a release that was made without the account."""
-    project, form = studio.project(request), await request.form()
-    asked = (str(form.get("project", "")), str(form.get("number", "")))
-
-    def add(account: Account) -> None:
-        for other, run in of_table(studio.workspace, project):
-            if (other.id, str(run.number)) == asked and run.state == "done" and _uncounted(run, account):
-                account.add(_promise_of(run))
-
-    await _change(project, add)
-    return _shown(project)
+    account, asked = _account(visit), (visit.text("project"), visit.text("number"))
+    for other, run in of_table(visit.studio.workspace, visit.project):
+        if (other.id, str(run.number)) == asked and run.state == "done" and _uncounted(run, account):
+            account.add(_promise_of(run))
+    return visit.to("account")
 
 
 def _promise_of(run: Run) -> Guarantee:
@@ -222,28 +209,21 @@ def _promise_of(run: Run) -> Guarantee:
     return found
 
 
-async def verify(studio: Studio, request: Request) -> Response:
+def verify(visit: Visit) -> Response:
     """Read every line of the account afresh."""
-    project, head = studio.project(request), request.query_params.get("head", "").strip()
-
-    def holds() -> dict[str, Any]:
-        try:
-            facts = Account(project.account).verify(head or None)
-        except DiscreetError as error:
-            return {"holds": False, "why": str(error)}
-        return {"holds": True, "lines": facts["lines"], "releases": len(facts["entries"]), "head": bool(head)}
-
-    return await show(studio, request, verified=await run_in_threadpool(holds))
+    head = visit.query.get("head", "").strip()
+    try:
+        facts = Account(visit.project.account).verify(head or None)
+        found = {"holds": True, "lines": facts["lines"], "releases": len(facts["entries"]), "head": bool(head)}
+    except DiscreetError as error:
+        found = {"holds": False, "why": str(error)}
+    return show(visit, verified=found)
 
 
-async def _change(project: Project, act: Any) -> None:
-    if not project.account:
+def _account(visit: Visit) -> Account:
+    if not visit.project.account:
         raise DataSourceError("account: this table has none yet; open one first")
-    await run_in_threadpool(lambda: act(Account(project.account)))
-
-
-def _shown(project: Project, tail: str = "") -> Response:
-    return seen(f"/p/{project.id}/account{tail}")
+    return Account(visit.project.account)
 
 
 ROUTES = [

@@ -9,15 +9,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlencode
 
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
-from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.core.schema import KnownKind, read_codebook
 from discreet.engines import examine
 from discreet.errors import DataSourceError, DiscreetError, SchemaError
-from discreet.studio.app import Studio, seen
+from discreet.studio.app import Visit
 from discreet.studio.schema import Fault, Sheet
 from discreet.studio.schema.typed import CHOICES, FIELDS, LONGEST, MOST_LISTED, UNUSED, kind_of, texts_of
 from discreet.studio.words import T
@@ -25,23 +23,19 @@ from discreet.studio.workspace import Project
 
 #: A schema or codebook that is uploaded, in bytes.
 _LARGEST = 4 * 2**20
-#: Fields of a form: six per column.
-_MOST_FIELDS = 40_000
 #: Rows that declarations are tried on, where looking is allowed.
 _LOOK = 1000
 _Faults = Mapping[tuple[str, str], Fault]
 
 
-async def show(studio: Studio, request: Request) -> Response:
+def show(visit: Visit) -> Response:
     """Show all columns, or those whose names hold a word."""
-    project = studio.project(request)
     try:
-        sheet = await run_in_threadpool(Sheet.load, project)
+        sheet = Sheet.load(visit.project)
     except DiscreetError as error:
-        return _closed(studio, request, project, error)
-    if "look" in request.query_params and project.looked:
-        return _table(studio, request, project, sheet, doubts=await run_in_threadpool(_doubts, project, sheet))
-    return _table(studio, request, project, sheet)
+        return visit.page("columns_closed.html", 409, screen="columns", message=str(error))
+    looks = "look" in visit.query and visit.project.looked
+    return _table(visit, sheet, doubts=_doubts(visit.project, sheet) if looks else None)
 
 
 def _doubts(project: Project, sheet: Sheet) -> dict[str, list[str]] | None:
@@ -53,23 +47,19 @@ def _doubts(project: Project, sheet: Sheet) -> dict[str, list[str]] | None:
     return {"unread": found.unread, **partly, "careless": found.careless}
 
 
-async def show_one(studio: Studio, request: Request) -> Response:
+def show_one(visit: Visit) -> Response:
     """Show one column with room for a long list."""
-    project = studio.project(request)
-    sheet = await run_in_threadpool(Sheet.load, project)
-    return _one(studio, request, project, sheet, request.query_params.get("name", ""))
+    return _one(visit, Sheet.load(visit.project), visit.query.get("name", ""))
 
 
-async def save(studio: Studio, request: Request) -> Response:
+def save(visit: Visit) -> Response:
     """Take over what was typed: of the columns that the form holds, of the unit and the facts."""
-    project = studio.project(request)
-    form = await request.form(max_fields=_MOST_FIELDS)
-    sheet = await run_in_threadpool(Sheet.load, project)
+    project, form, sheet = visit.project, visit.form, Sheet.load(visit.project)
     act, find, typed = _text(form, "act"), _text(form, "find"), _typed(form)
     picked = [str(name) for name in form.getlist("pick")]
     if form.get("version", sheet.version) != sheet.version:  # a form holds all columns: it would undo what others said
         elsewhere = {("", "version"): Fault("version", "elsewhere")}
-        return _table(studio, request, project, sheet, typed, elsewhere, find, picked)
+        return _table(visit, sheet, typed, elsewhere, find, picked)
     faults: dict[tuple[str, str], Fault] = {}
     if act == "bulk":
         said = {key: text for key in FIELDS if (text := _text(form, f"bulk_{key}"))}
@@ -89,27 +79,25 @@ async def save(studio: Studio, request: Request) -> Response:
     if "one" in form:
         name = _text(form, "one")
         if faults:
-            return _one(studio, request, project, sheet, name, typed, faults)
+            return _one(visit, sheet, name, typed, faults)
         left = _next(sheet, name)
         if act == "next" and left:
-            return seen(f"/p/{project.id}/columns/one?{urlencode({'name': left})}")
-        return seen(f"/p/{project.id}/columns?done=save#{_anchor(sheet, name)}")
+            return visit.to(f"columns/one?{urlencode({'name': left})}")
+        return visit.to(f"columns?done=save#{_anchor(sheet, name)}")
     if faults:
-        return _table(studio, request, project, sheet, typed, faults, find, picked)
+        return _table(visit, sheet, typed, faults, find, picked)
     changed = [name for name in before if sheet.texts(name) != before[name]] or taken
     query = urlencode({"done": act if act in ("bulk", "take_all") else "save", **({"find": find} if find else {})})
     place = f"#{_anchor(sheet, changed[0])}" if changed and act not in ("bulk", "take_all") else ""
-    return seen(f"/p/{project.id}/columns?{query}{place}")
+    return visit.to(f"columns?{query}{place}")
 
 
-async def upload(studio: Studio, request: Request) -> Response:
+def upload(visit: Visit) -> Response:
     """Take over a schema file, or what a codebook declares."""
-    project = studio.project(request)
-    t, content, name = studio.words(request), b"", ""
-    async with request.form(max_files=1, max_fields=10) as form:
-        if isinstance(given := form.get("file"), UploadFile):
-            content, name = await given.read(_LARGEST + 1), given.filename or ""
-    sheet = await run_in_threadpool(Sheet.load, project)
+    t, content, name = visit.t, b"", ""
+    if isinstance(given := visit.form.get("file"), UploadFile):
+        content, name = given.file.read(_LARGEST + 1), given.filename or ""
+    sheet = Sheet.load(visit.project)
     try:
         if not name:
             raise DataSourceError(t("columns.no_file"))
@@ -126,23 +114,18 @@ async def upload(studio: Studio, request: Request) -> Response:
                 raise SchemaError(t("columns.no_match"))
     except DiscreetError as error:
         message = re.sub(r"codebook: '[^']*'", "codebook: the file", str(error))
-        return _table(studio, request, project, sheet, faults={("", "file"): Fault("file", "library", text=message)})
-    sheet.save(project)
-    return seen(f"/p/{project.id}/columns?done=file")
+        return _table(visit, sheet, faults={("", "file"): Fault("file", "library", text=message)})
+    sheet.save(visit.project)
+    return visit.to("columns?done=file")
 
 
-async def download(studio: Studio, request: Request) -> Response:
-    """Hand out the schema file."""
-    project = studio.project(request)
-    sheet = await run_in_threadpool(Sheet.load, project)
-    named = {"content-disposition": 'attachment; filename="schema.toml"'}
-    return Response(sheet.text(), media_type="application/toml; charset=utf-8", headers=named)
+def download(visit: Visit) -> Response:
+    return _attached(Sheet.load(visit.project).text(), "application/toml", "schema.toml")
 
 
-async def codebook(studio: Studio, request: Request) -> Response:
+def codebook(visit: Visit) -> Response:
     """Hand out what is declared as a table for people: it goes with a release."""
-    project, t = studio.project(request), studio.words(request)
-    sheet = await run_in_threadpool(Sheet.load, project)
+    t, sheet = visit.t, Sheet.load(visit.project)
     text = io.StringIO()
     write = csv.writer(text, lineterminator="\r\n").writerow
     write([t(f"columns.head_{name}") for name in ("name", *FIELDS)])
@@ -151,8 +134,12 @@ async def codebook(studio: Studio, request: Request) -> Response:
         told = [t(f"columns.{key}_{shown[key] or 'none'}") if key in CHOICES else shown[key] for key in FIELDS]
         # A spreadsheet would take such a name for a formula.
         write([f"'{text}" if text[:1] in ("=", "+", "@") else text for text in (name, *told)])
-    named = {"content-disposition": 'attachment; filename="codebook.csv"'}
-    return Response(text.getvalue(), media_type="text/csv; charset=utf-8", headers=named)
+    return _attached(text.getvalue(), "text/csv", "codebook.csv")
+
+
+def _attached(text: str, kind: str, name: str) -> Response:
+    named = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type=f"{kind}; charset=utf-8", headers=named)
 
 
 def _typed(form: FormData) -> dict[str, dict[str, str]]:
@@ -210,11 +197,12 @@ def _row(sheet: Sheet, name: str, t: T, typed: Mapping[str, str], faults: _Fault
     listed = held.get("categories", ())
     long = "list" not in typed and (len(listed) > MOST_LISTED or len(texts["list"]) > LONGEST)
     file = held.get("categories_file", "") if not listed else ""
-    offer = sheet.offer(name)
+    if offer := sheet.offer(name):
+        told = {"words": in_words(offer.declared, t), "why": t("known." + known_key(offer))}
     return {
         "name": name, "i": sheet.order.index(name), "texts": texts, "long": bool(long or file), "n": len(listed),
         "first": file or ", ".join(map(str, listed[:3])), "waits": sheet.waits(name),
-        "offer": None if offer is None else {"words": in_words(offer.declared, t), "why": known_words(offer, t)},
+        "offer": told if offer else None,
         "faults": {f.field: t(f"columns.{f.key}", **f.values) for (of, _), f in faults.items() if of == name},
         "kept": sorted(set(held) - {"kind", "bounds", "categories", "role", "missing"}),
     }  # fmt: skip
@@ -234,20 +222,13 @@ def in_words(declared: Mapping[str, Any], t: T) -> str:
     return ", ".join(parts)
 
 
-def known_words(offer: KnownKind, t: T) -> str:
-    """Return the public source of an offer, in the language of the page."""
-    return t("known." + known_key(offer))
-
-
 def known_key(offer: KnownKind) -> str:
     """Return the name of an offer's source in the catalogue."""
     return re.sub(r"\W+", "_", offer.source).strip("_").lower()
 
 
 def _table(
-    studio: Studio,
-    request: Request,
-    project: Project,
+    visit: Visit,
     sheet: Sheet,
     typed: Mapping[str, Mapping[str, str]] | None = None,
     faults: _Faults | None = None,
@@ -255,7 +236,7 @@ def _table(
     picked: list[str] | None = None,
     doubts: dict[str, list[str]] | None = None,
 ) -> Response:
-    t, query, faults = studio.words(request), request.query_params, faults or {}
+    t, query, faults = visit.t, visit.query, faults or {}
     find = find or query.get("find", "")
     waiting = set(sheet.waiting)
     wrong = {of for of, _ in faults}
@@ -270,11 +251,11 @@ def _table(
     if sheet.facts() and not waiting and not problem:
         facts = sheet.domain().facts.sentences
     done = query.get("done", "")
-    return studio.page(
-        request, "columns.html", status=422 if faults else 200, screen="columns", project=project, rows=rows, find=find,
+    return visit.page(
+        "columns.html", 422 if faults else 200, screen="columns", rows=rows, find=find,
         only=query.get("only", ""), choices=CHOICES, unused=UNUSED, waiting=sorted(waiting, key=sheet.order.index),
         total=len(sheet.columns), left_out=len(sheet.unused), first=first,
-        first_place=f"/p/{project.id}/columns/one?{urlencode({'name': first})}" if first else "", offers=offers,
+        first_place=f"/p/{visit.project.id}/columns/one?{urlencode({'name': first})}" if first else "", offers=offers,
         problem=problem, absent=sheet.absent, unit=sheet.unit, person_rows=sheet.rows, persons=sheet.persons,
         facts=facts, facts_text=sheet.facts(), above=above, n_faults=len(faults),
         state=sheet.version, doubts=doubts, look_rows=_LOOK,
@@ -286,15 +267,13 @@ def _table(
 
 
 def _one(
-    studio: Studio,
-    request: Request,
-    project: Project,
+    visit: Visit,
     sheet: Sheet,
     name: str,
     typed: Mapping[str, Mapping[str, str]] | None = None,
     faults: _Faults | None = None,
 ) -> Response:
-    t = studio.words(request)
+    t = visit.t
     if name not in sheet.order:
         raise SchemaError(t("columns.no_column", name=name))
     row = _row(sheet, name, t, (typed or {}).get(name, {}), faults or {})
@@ -302,17 +281,11 @@ def _one(
     plain = typed or kind_of(sheet.held(name)) == "boolean" or len(held) == 1  # a line of its own may hold commas
     lines = row["texts"]["list"] if plain else "\n".join(map(str, held))
     place = sheet.order.index(name)
-    return studio.page(
-        request, "column.html", status=422 if faults else 200, screen="columns", project=project, row=row, lines=lines,
+    return visit.page(
+        "column.html", 422 if faults else 200, screen="columns", row=row, lines=lines,
         choices=CHOICES, next=_next(sheet, name), waiting=sheet.waiting, total=len(sheet.columns), urlencode=urlencode,
         before=sheet.order[place - 1] if place else "", after=(sheet.order[place + 1 :] or [""])[0],
     )  # fmt: skip
-
-
-def _closed(studio: Studio, request: Request, project: Project, error: DiscreetError) -> Response:
-    return studio.page(
-        request, "columns_closed.html", status=409, screen="columns", project=project, message=str(error)
-    )
 
 
 ROUTES = [

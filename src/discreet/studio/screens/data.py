@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.core.schema import ENCODINGS, Dialect, is_address, read_dialect
@@ -15,7 +14,7 @@ from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs import Job
 from discreet.reporting import kind_of
 from discreet.studio import words
-from discreet.studio.app import Studio, seen
+from discreet.studio.app import Studio, Visit, seen
 from discreet.studio.jobs import open_job, opened, opened_before
 from discreet.studio.runs import runs_of
 from discreet.studio.schema.values import read_form, shown_form
@@ -27,17 +26,14 @@ from discreet.studio.workspace import HISTORIES, Project
 _LISTS = ("dates", "missing", "marks", "true", "false")
 
 
-async def start(
-    studio: Studio, request: Request, typed: str = "", fault: str = "", same: Sequence[str] = ()
-) -> Response:
+def start(visit: Visit, typed: str = "", fault: str = "", same: Sequence[str] = ()) -> Response:
     """Show what was opened before, and the forms that open a table; a folder is listed if one is named."""
-    folder, here = request.query_params.get("folder"), None
-    if folder is not None:
-        here = await run_in_threadpool(listing, folder or studio.roots[0], studio.roots)
-    projects = await run_in_threadpool(lambda: [_told(p) for p in studio.workspace.projects()])
+    studio, folder = visit.studio, visit.query.get("folder")
+    here = None if folder is None else listing(folder or studio.roots[0], studio.roots)
+    projects = [_told(project) for project in studio.workspace.projects()]
     return studio.page(
-        request, "start.html", 400 if fault else 200, projects=projects, here=here, limit=studio.largest, typed=typed,
-        fault=fault, when=when, catalogue=words.catalogue(), same=same,
+        visit.request, "start.html", 400 if fault else 200, projects=projects, here=here, limit=studio.largest,
+        typed=typed, fault=fault, when=when, catalogue=words.catalogue(), same=same,
     )  # fmt: skip
 
 
@@ -54,27 +50,27 @@ def _told(project: Project) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def open_path(studio: Studio, request: Request) -> Response:
+def open_path(visit: Visit) -> Response:
     """Open a table, a folder of them, a database, a release or a job file by its path."""
-    form = await request.form(max_files=0)
-    path = str(form.get("path", "")).strip()
+    path, workspace = visit.text("path"), visit.studio.workspace
     if not path:
         raise DataSourceError("path: it is empty; type where the table is, such as /home/me/people.csv")
-    if not form.get("anew") and (same := await run_in_threadpool(opened_before, studio.workspace, path)):
-        return await start(studio, request, path, same=[project.id for project in same])
+    if not visit.form.get("anew") and (same := opened_before(workspace, path)):
+        return start(visit, path, same=[project.id for project in same])
     try:
-        made = await run_in_threadpool(opened, studio.workspace, path)
+        made = opened(workspace, path)
     except DiscreetError as error:  # an address with a password is not said back
-        return await start(studio, request, "" if "://" in path else path, str(error))
+        return start(visit, "" if "://" in path else path, str(error))
     return seen(f"/p/{made.id}/data")
 
 
-async def upload(studio: Studio, request: Request) -> Response:
+async def upload(visit: Visit) -> Response:
     """Take a table through the browser, or a job file with its table."""
+    studio = visit.studio
     project = studio.workspace.create(uploaded=True)
     with ExitStack() as undo:
         undo.callback(studio.workspace.forget, project)
-        files = await uploads.receive(request, project.uploads, studio.largest)
+        files = await uploads.receive(visit.request, project.uploads, studio.largest)
         made = await run_in_threadpool(_uploaded, studio, project, files)
         undo.pop_all()
     return seen(f"/p/{made.id}/data")
@@ -111,39 +107,37 @@ def _uploaded(studio: Studio, project: Project, files: list[Path]) -> Project:
     return made
 
 
-async def bring(studio: Studio, request: Request) -> Response:
+async def bring(visit: Visit) -> Response:
     """Take an uploaded table again that was removed when the studio ended."""
-    project = studio.project(request)
+    project = visit.project
     if not project.uploaded or project.uploads.exists():
         raise DataSourceError("upload: the table is there; open another one from the start page")
-    files = await uploads.receive(request, project.uploads, studio.largest)
+    files = await uploads.receive(visit.request, project.uploads, visit.studio.largest)
     place = str(files[0] if len(files) == 1 else project.uploads)
     project.source, project.artifact = (place, "") if project.source else ("", place)
     project.save()
-    return seen(f"/p/{project.id}/data")
+    return visit.to("data")
 
 
-async def show(studio: Studio, request: Request, said: Mapping[str, str] | None = None, wrong: str = "") -> Response:
+def show(visit: Visit, said: Mapping[str, str] | None = None, wrong: str = "") -> Response:
     """Show the head of the table, what was typed if it cannot be used, and rows only if the user asked for them."""
-    project = studio.project(request)
+    project = visit.project
     content: dict[str, Any] = {"head": None, "rows": None, "fault": "", "kind": "", "suggested": []}
     try:
         if project.artifact:
-            content["kind"] = await run_in_threadpool(_kind, project)
+            content["kind"] = _kind(project)
         else:
-            content["head"] = await run_in_threadpool(heads.head_of, project)
+            content["head"] = heads.head_of(project)
             if project.looked and not content["head"].doubtful:
-                content["rows"] = await run_in_threadpool(heads.rows_of, project)
-                better = await run_in_threadpool(heads.suggested, project)
-                content["suggested"] = _differences(content["head"].dialect, better, studio.words(request))
+                content["rows"] = heads.rows_of(project)
+                content["suggested"] = _differences(content["head"].dialect, heads.suggested(project), visit.t)
     except DiscreetError as error:
         content["fault"] = str(error)
     gone = project.uploaded and not project.uploads.exists()
-    return studio.page(
-        request, "data.html", 400 if wrong else 200, screen="data", said=said or {}, wrong=wrong,
-        project=project, gone=gone, most=heads.MOST_ROWS,
-        dialect=content["head"].dialect if content["head"] else Dialect(), limit=studio.largest,
-        encodings=[(e, e.upper()) for e in ENCODINGS], shown_form=shown_form, **content,
+    return visit.page(
+        "data.html", 400 if wrong else 200, screen="data", said=said or {}, wrong=wrong, gone=gone,
+        most=heads.MOST_ROWS, dialect=content["head"].dialect if content["head"] else Dialect(),
+        limit=visit.studio.largest, encodings=[(e, e.upper()) for e in ENCODINGS], shown_form=shown_form, **content,
     )  # fmt: skip
 
 
@@ -165,23 +159,18 @@ def _kind(project: Project) -> str:
         raise DataSourceError(f"data: cannot read {project.name!r} ({error.strerror}); was it moved?") from None
 
 
-async def say_written(studio: Studio, request: Request) -> Response:
+def say_written(visit: Visit) -> Response:
     """Keep how the table is written: as typed, or as its first rows suggest if they were looked at."""
-    project = studio.project(request)
-    form = await request.form(max_files=0)
-    typed = {k: str(v) for k, v in form.items()}
+    project, typed = visit.project, visit.typed
     try:
-        if form.get("act") == "suggest":
-            dialect = await run_in_threadpool(heads.suggested, project)
-        else:
-            dialect = await run_in_threadpool(_typed, project, typed)
-        await run_in_threadpool(heads.say_written, project, dialect)
+        looked = typed.get("act") == "suggest"
+        heads.say_written(project, heads.suggested(project) if looked else _typed(project, typed))
     except DiscreetError as error:
         told = str(error)
         if isinstance(error, InvalidArgument) and error.name == "dates":
-            told = studio.words(request)("data.dates_wrong", text=error.value)
-        return await show(studio, request, typed, told)
-    return seen(f"/p/{project.id}/data")
+            told = visit.t("data.dates_wrong", text=error.value)
+        return show(visit, typed, told)
+    return visit.to("data")
 
 
 def _typed(project: Project, form: dict[str, str]) -> Dialect:
@@ -208,31 +197,27 @@ def _typed(project: Project, form: dict[str, str]) -> Dialect:
     return read_dialect({**held, **said})
 
 
-async def look(studio: Studio, request: Request) -> Response:
+def look(visit: Visit) -> Response:
     """Show rows from now on, or hide them again."""
-    project = studio.project(request)
-    form = await request.form(max_files=0)
-    await run_in_threadpool(heads.look, project, form.get("look") == "yes")
-    return seen(f"/p/{project.id}/data#rows")
+    heads.look(visit.project, visit.text("look") == "yes")
+    return visit.to("data#rows")
 
 
-async def ask(studio: Studio, request: Request) -> Response:
+def ask(visit: Visit) -> Response:
     """Allow the database to be asked that a job file named."""
-    project = studio.project(request)
-    project.unasked = False
-    project.save()
-    return seen(f"/p/{project.id}/data")
+    visit.project.unasked = False
+    visit.project.save()
+    return visit.to("data")
 
 
-async def forget(studio: Studio, request: Request) -> Response:
+def forget(visit: Visit) -> Response:
     """Remove a project; one with releases only if that was confirmed."""
-    project = studio.project(request)
-    runs, form = runs_of(project), await request.form(max_files=0)
+    runs = runs_of(visit.project)
     if any(run.alive() for run in runs):
         raise DataSourceError("project: a release of it is being made; stop it first, or wait for it")
-    if any(run.state == "done" for run in runs) and not form.get("sure"):
+    if any(run.state == "done" for run in runs) and not visit.form.get("sure"):
         raise DataSourceError("project: releases were made in it; tick on the start page that their files are saved")
-    await run_in_threadpool(studio.workspace.forget, project)
+    visit.studio.workspace.forget(visit.project)
     return seen("/")
 
 

@@ -5,16 +5,14 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from discreet.core import Guarantee, promise_place
-from discreet.errors import DiscreetError, InvalidArgument
+from discreet.errors import DiscreetError
 from discreet.jobs import Job, WrongOption
 from discreet.studio import checks, pictures
-from discreet.studio.app import Studio, seen
+from discreet.studio.app import Visit
 from discreet.studio.released import Released, earlier_of, facts_of, release_of, releases, with_plane
 from discreet.studio.runs.supervisor import Busy
 from discreet.studio.screens import results
@@ -28,32 +26,26 @@ _POLICY = (
 )
 
 
-async def show(studio: Studio, request: Request, status: int = 200, **content: Any) -> Response:
+def show(visit: Visit, status: int = 200, **content: Any) -> Response:
     """Show the evidence for a release."""
-    project = studio.project(request)
-    found = await run_in_threadpool(releases, project)
+    project, found = visit.project, releases(visit.project)
     typed = {"method": "", "against": project.source, "control": "", "column": "", "sure": ""}
     content = {"errors": {}, **content, "given": {**typed, **content.get("given", {})}}
     if not found:
-        return studio.page(request, "evidence.html", screen="evidence", project=project, release=None, **content)
-    number = request.path_params.get("number") or request.query_params.get("run", "")
-    release = release_of(project, str(number))
-    fault = ""
+        return visit.page("evidence.html", screen="evidence", release=None, **content)
+    release, facts, fault = release_of(project, visit.named.get("number") or visit.query.get("run", "")), None, ""
     try:
-        facts = await facts_of(studio.later, project, release)
+        facts = facts_of(visit.studio.later, project, release)
     except DiscreetError as error:  # a file that was changed cannot be read, but it can be audited
-        facts, fault = None, str(error)
-    made = await run_in_threadpool(checks.checks_of, project, release)
-    drawn = await run_in_threadpool(_drawn, made, studio.words(request))
-    busy = [check for check in made if not check.run.ended]
-    seals = await run_in_threadpool(_seals, release, facts)
+        fault = str(error)
+    made, seals = checks.checks_of(project, release), _seals(release, facts)
     content |= checks.weighed(facts) if facts else {"kept": None, "weigh": [], "among": None, "one_group": 0}
-    earlier = await run_in_threadpool(earlier_of, project, release)
-    return studio.page(
-        request, "evidence.html", status=status, screen="evidence", project=project, release=release, others=found,
-        facts=facts, earlier=earlier, checks=made, busy=busy, drawn=drawn, said=checks.said_about(release),
-        audited=audits_now(made, seals)[0], files=_files(release), seals=seals, kind=_kind(release, facts),
-        attackable=checks.attackable(facts) if facts else (), refused=request.query_params.get("refused", ""),
+    return visit.page(
+        "evidence.html", status, screen="evidence", release=release, others=found, facts=facts,
+        earlier=earlier_of(project, release), checks=made, busy=[check for check in made if not check.run.ended],
+        drawn=_drawn(made, visit.t), said=checks.said_about(release), audited=audits_now(made, seals)[0],
+        files=_files(release), seals=seals, kind=_kind(release, facts),
+        attackable=checks.attackable(facts) if facts else (), refused=visit.query.get("refused", ""),
         here=f"/p/{project.id}/evidence/{release.number}", fault=fault, **content,
     )  # fmt: skip
 
@@ -100,58 +92,55 @@ def _drawn(made: list[checks.Check], t: T) -> dict[int, list[pictures.Picture]]:
     return {check.run.number: pictures.localised(pictures.attack(t, check.figures), t) for check in attacks}
 
 
-def _release(studio: Studio, request: Request) -> tuple[Project, Released]:
-    project = studio.project(request)
-    return project, release_of(project, request.path_params["number"])
+def _release(visit: Visit) -> Released:
+    return release_of(visit.project, visit.named["number"])
 
 
-async def _known(studio: Studio, request: Request) -> tuple[Project, Released, dict[str, Any]]:
-    project, release = _release(studio, request)
-    facts = await facts_of(studio.later, project, release)
+def _known(visit: Visit) -> tuple[Released, dict[str, Any]]:
+    release = _release(visit)
+    facts = facts_of(visit.studio.later, visit.project, release)
     if facts is None:
         raise HTTPException(503)
-    return project, release, facts
+    return release, facts
 
 
-async def about(studio: Studio, request: Request) -> Response:
+def about(visit: Visit) -> Response:
     """Keep who answers for a release, what it is for, and who signs."""
-    project, release = _release(studio, request)
-    form = await request.form()
-    await run_in_threadpool(checks.say_about, release, {name: str(value) for name, value in form.items()})
-    if form.get("then") == "sign":
-        return seen(f"/p/{project.id}/evidence/{release.number}/sign")
-    return seen(f"/p/{project.id}/evidence?run={release.number}#report")
+    release = _release(visit)
+    checks.say_about(release, visit.typed)
+    if visit.text("then") == "sign":
+        return visit.to(f"evidence/{release.number}/sign")
+    return visit.to(f"evidence?run={release.number}#report")
 
 
-async def _begun(studio: Studio, project: Project, release: Released, job: Job, mark: str) -> Response:
+def _begun(visit: Visit, release: Released, job: Job, mark: str) -> Response:
     """Start a check in a process of its own."""
-    here = f"/p/{project.id}/evidence?run={release.number}"
+    refused = ""
     try:
-        await run_in_threadpool(studio.supervisor.begin, checks.owner(project, release), job)
+        visit.studio.supervisor.begin(checks.owner(visit.project, release), job)
     except Busy:
-        return seen(f"{here}&refused=busy#{mark}")
-    return seen(f"{here}#{mark}")
+        refused = "&refused=busy"
+    return visit.to(f"evidence?run={release.number}{refused}#{mark}")
 
 
-async def audit(studio: Studio, request: Request) -> Response:
+def audit(visit: Visit) -> Response:
     """Check a released file against its promise."""
-    project, release = _release(studio, request)
-    wanted = str((await request.form()).get("file", ""))
-    file = next((each for each in _files(release) if each.name == wanted), release.file)
-    return await _begun(studio, project, release, Job("audit", str(file)), "audit")
+    release = _release(visit)
+    file = next((each for each in _files(release) if each.name == visit.form.get("file")), release.file)
+    return _begun(visit, release, Job("audit", str(file)), "audit")
 
 
-async def risk(studio: Studio, request: Request) -> Response:
+def risk(visit: Visit) -> Response:
     """Measure how well people hide in a released table."""
-    project, release = _release(studio, request)
-    return await _begun(studio, project, release, Job("risk", str(release.file)), "attacks")
+    release = _release(visit)
+    return _begun(visit, release, Job("risk", str(release.file)), "attacks")
 
 
-async def attack(studio: Studio, request: Request) -> Response:
+def attack(visit: Visit) -> Response:
     """Attack a release, with a control group; only the process of the attack reads raw rows."""
-    project, release = _release(studio, request)
-    given = {name: str(value).strip() for name, value in (await request.form()).items()}
-    facts = await facts_of(studio.later, project, release)
+    release = _release(visit)
+    given = {name: value.strip() for name, value in visit.typed.items()}
+    facts = facts_of(visit.studio.later, visit.project, release)
     errors = {}
     if given.get("sure") != "yes":
         errors["sure"] = "needed"
@@ -161,30 +150,29 @@ async def attack(studio: Studio, request: Request) -> Response:
     if facts is not None and not errors:
         try:
             paths = {n: str(Path(given[n]).expanduser().resolve()) for n in ("against", "control")}
-            job = checks.attack_job(project, release, facts, {**given, **paths})
-            return await _begun(studio, project, release, job, "attacks")
+            job = checks.attack_job(visit.project, release, facts, {**given, **paths})
+            return _begun(visit, release, job, "attacks")
         except WrongOption as error:
             errors[error.option.name] = str(error)
-        except (InvalidArgument, DiscreetError) as error:
+        except DiscreetError as error:
             errors["method"] = str(error)
-    return await show(studio, request, status=400, errors=errors, given=given)
+    return show(visit, 400, errors=errors, given=given)
 
 
-async def stop(studio: Studio, request: Request) -> Response:
-    """End a check."""
-    project, release = _release(studio, request)
-    for check in checks.checks_of(project, release):
-        if str(check.run.number) == request.path_params["check"]:
-            await run_in_threadpool(studio.supervisor.stop, check.run)
-    return seen(f"/p/{project.id}/evidence?run={release.number}")
+def stop(visit: Visit) -> Response:
+    release = _release(visit)
+    for check in checks.checks_of(visit.project, release):
+        if str(check.run.number) == visit.named["check"]:
+            visit.studio.supervisor.stop(check.run)
+    return visit.to(f"evidence?run={release.number}")
 
 
-async def report(studio: Studio, request: Request) -> Response:
+def report(visit: Visit) -> Response:
     """Show the report in its own window, or hand it over as a file."""
-    project, release, facts = await _known(studio, request)
-    text = await run_in_threadpool(_report, project, release, facts)
+    release, facts = _known(visit)
+    text = _report(visit.project, release, facts)
     headers = {"content-security-policy": policy_of(text)}
-    if request.url.path.endswith(".html"):
+    if visit.request.url.path.endswith(".html"):
         name = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in release.file.name)
         headers["content-disposition"] = f'attachment; filename="{name}.report.html"'
     return HTMLResponse(text, headers=headers)
@@ -209,16 +197,14 @@ def policy_of(page: str) -> str:
     return _POLICY.format(digest=digest)
 
 
-async def sign(studio: Studio, request: Request) -> Response:
-    """Show the page to print and sign."""
-    project, release, facts = await _known(studio, request)
-    made = await run_in_threadpool(checks.checks_of, project, release)
-    seals = await run_in_threadpool(_seals, release, facts)
-    audited, verdict = audits_now(made, seals)
-    return studio.page(
-        request, "sign.html", screen="evidence", project=project, release=release, facts=facts,
-        said=checks.said_about(release), audited=audited, verdict=verdict, seals=seals, kind=_kind(release, facts),
-        judged=checks.judged(audited), **checks.weighed(facts),
+def sign(visit: Visit) -> Response:
+    release, facts = _known(visit)
+    seals = _seals(release, facts)
+    audited, verdict = audits_now(checks.checks_of(visit.project, release), seals)
+    return visit.page(
+        "sign.html", screen="evidence", release=release, facts=facts, said=checks.said_about(release), audited=audited,
+        verdict=verdict, seals=seals, kind=_kind(release, facts), judged=checks.judged(audited),
+        **checks.weighed(facts),
     )  # fmt: skip
 
 

@@ -2,15 +2,13 @@
 
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.core import NAMING, Categorical, Domain
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.jobs import check
 from discreet.jobs.kinds import KINDS
-from discreet.studio.app import Studio, seen
+from discreet.studio.app import Visit
 from discreet.studio.schema import declared
 from discreet.studio.screens.plan import values_of
 from discreet.studio.workspace import Project
@@ -34,22 +32,16 @@ _BEGIN: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-async def show(studio: Studio, request: Request) -> Response:
-    """Show the six goals."""
-    project = studio.project(request)
-    domain = await run_in_threadpool(declared, project)
-    waiting = bool(project.source) and domain is None
-    return studio.page(
-        request, "goal.html", screen="goal", project=project, goals=GOALS, waiting=waiting, models=MODELS
-    )
+def show(visit: Visit) -> Response:
+    waiting = bool(visit.project.source) and declared(visit.project) is None
+    return visit.page("goal.html", screen="goal", goals=GOALS, waiting=waiting, models=MODELS)
 
 
-async def guide(studio: Studio, request: Request) -> Response:
+def guide(visit: Visit) -> Response:
     """Show the next question, or what the answers point to."""
-    query = request.query_params
     step, answers = "who", []
     while step in GUIDE:
-        said = query.get(step, "")
+        said = visit.query.get(step, "")
         if said not in GUIDE[step]:
             break
         answers.append((step, said))
@@ -59,21 +51,19 @@ async def guide(studio: Studio, request: Request) -> Response:
         "options": GUIDE.get(step, {}), "goals": GOALS, "models": MODELS,
         "rows_wanted": ("against", "anybody") in answers,
     }  # fmt: skip
-    return studio.page(request, "goal_guide.html", screen="goal", project=studio.project(request), **more)
+    return visit.page("goal_guide.html", screen="goal", **more)
 
 
-async def choose(studio: Studio, request: Request) -> Response:
+def choose(visit: Visit) -> Response:
     """Set the goal; settings that the new one shares with the old one stay."""
-    project = studio.project(request)
-    goal = str((await request.form()).get("goal", ""))
+    project, goal = visit.project, visit.text("goal")
     if goal not in GOALS or (project.artifact and goal != "cluster"):
         raise InvalidArgument("goal", goal, f"one of {', '.join(GOALS)}")
     if goal != project.goal:
-        domain = await run_in_threadpool(declared, project)
-        project.parameters = begin(project, goal, domain)
+        project.parameters = begin(project, goal, declared(project))
         project.goal = goal
         project.save()
-    return seen(f"/p/{project.id}/plan")
+    return visit.to("plan")
 
 
 def begin(project: Project, goal: str, domain: Domain | None) -> dict[str, Any]:

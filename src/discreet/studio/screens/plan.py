@@ -5,9 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, QueryParams
-from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.accounts import Account
@@ -17,7 +15,7 @@ from discreet.jobs import PAGE, SURE, Job, Kind, WrongOption
 from discreet.jobs.kinds import KINDS
 from discreet.reporting import number
 from discreet.studio import forms
-from discreet.studio.app import Studio, seen
+from discreet.studio.app import Visit
 from discreet.studio.forecast import PEOPLE, Forecast, checked, counts_persons, forecast, known
 from discreet.studio.jobs import job_of
 from discreet.studio.runs.charges import worth
@@ -194,62 +192,54 @@ def _expected(project: Project, wish: Wish, domain: Domain | None, t: T) -> tupl
     return checked(lambda: forecast(project.goal, wish.parameters, domain, wish.planned, t))
 
 
-async def show(studio: Studio, request: Request) -> Response:
+def show(visit: Visit) -> Response:
     """Show the plan: as it is kept, or with what was typed."""
-    project = studio.project(request)
-    if not project.goal or project.goal not in MAIN:
-        return seen(f"/p/{project.id}/goal")
-    domain = await run_in_threadpool(declared, project)
-    query = _texts(request.query_params)
+    project = visit.project
+    if project.goal not in MAIN:
+        return visit.to("goal")
+    domain, query = declared(project), _texts(visit.query)
     asked = any(name != "done" for name in query)
-    wish = _read(project, domain, query, studio.words(request)) if asked else Wish(
-        dict(project.parameters), dict(project.planned), {}, {})  # fmt: skip
-    return await _page(studio, request, project, domain, wish, unsaved=asked)
+    kept = Wish(dict(project.parameters), dict(project.planned), {}, {})
+    return _page(visit, domain, _read(project, domain, query, visit.t) if asked else kept, unsaved=asked)
 
 
-async def show_outlook(studio: Studio, request: Request) -> Response:
+def show_outlook(visit: Visit) -> Response:
     """Draw the forecast alone, for a page whose slider moves."""
-    project = studio.project(request)
-    if project.goal not in MAIN:
+    if visit.project.goal not in MAIN:
         return Response(status_code=404)
-    domain = await run_in_threadpool(declared, project)
-    wish = _read(project, domain, _texts(request.query_params), studio.words(request))
-    return studio.page(
-        request, "outlook.html", **await run_in_threadpool(_outlook, studio, request, project, domain, wish)
-    )
+    domain = declared(visit.project)
+    wish = _read(visit.project, domain, _texts(visit.query), visit.t)
+    return visit.studio.page(visit.request, "outlook.html", **_outlook(visit, domain, wish))
 
 
-async def save(studio: Studio, request: Request) -> Response:
+def save(visit: Visit) -> Response:
     """Save the plan, and continue to the release if it is valid."""
-    project = studio.project(request)
+    project, t = visit.project, visit.t
     if project.goal not in MAIN:
-        return seen(f"/p/{project.id}/goal")
-    t = studio.words(request)
-    form = await request.form()
-    domain = await run_in_threadpool(declared, project)
-    wish = _read(project, domain, _texts(form), t)
+        return visit.to("goal")
+    domain = declared(project)
+    wish = _read(project, domain, _texts(visit.form), t)
     tried = replace(project, parameters=wish.parameters, planned=wish.planned)
-    problem, faults = ("", {}) if wish.faults else await run_in_threadpool(_problem, tried, domain, t)
+    problem, faults = ("", {}) if wish.faults else _problem(tried, domain, t)
     wish.faults |= faults
     if wish.faults:
-        return await _page(studio, request, project, domain, wish, status=422)
+        return _page(visit, domain, wish, 422)
     tried.save()
-    on = form.get("act") == "go" and not problem
-    return seen(f"/p/{project.id}/release" if on else f"/p/{project.id}/plan?done=1")
+    return visit.to("release" if visit.text("act") == "go" and not problem else "plan?done=1")
 
 
 def _texts(given: QueryParams | FormData) -> dict[str, str]:
     return {name: value for name, value in given.multi_items() if isinstance(value, str) and name != "act"}
 
 
-def _outlook(studio: Studio, request: Request, project: Project, domain: Domain | None, wish: Wish) -> dict[str, Any]:
-    t = studio.words(request)
-    found, why = _expected(project, wish, domain, t)
+def _outlook(visit: Visit, domain: Domain | None, wish: Wish) -> dict[str, Any]:
+    project = visit.project
+    found, why = _expected(project, wish, domain, visit.t)
     main = "k" if project.goal == "anonymize" else "epsilon"
     return {
         "found": found, "why": why, "goal": project.goal, "main": main, "there": project,
         "sign": {"epsilon": "ε"}.get(main, main), "rows": wish.planned.get("rows"),
-        "elsewhere": studio.workspace.accounts_of(project.source, but=project.id),
+        "elsewhere": visit.studio.workspace.accounts_of(project.source, but=project.id),
         "account": account_of(project, wish.parameters, domain), "raw": raw_columns(project.goal, wish.parameters),
         "charged": project.goal in CHARGED and not project.artifact,
         "large_delta": bool(large_delta(wish.parameters.get("delta") or 0.0, wish.planned.get("rows"))),
@@ -282,15 +272,11 @@ def _fields(kind: Kind, names: Sequence[Option], wish: Wish, domain: Domain | No
     return made
 
 
-async def _page(
-    studio: Studio, request: Request, project: Project, domain: Domain | None, wish: Wish, *, status: int = 200,
-    unsaved: bool = False,
-) -> Response:  # fmt: skip
-    t, kind = studio.words(request), KINDS[project.goal]
-    told = await run_in_threadpool(_outlook, studio, request, project, domain, wish)
-    problem = ""
+def _page(visit: Visit, domain: Domain | None, wish: Wish, status: int = 200, *, unsaved: bool = False) -> Response:
+    project, t, kind = visit.project, visit.t, KINDS[visit.project.goal]
+    told, problem = _outlook(visit, domain, wish), ""
     if not wish.faults and not unsaved:
-        problem, faults = await run_in_threadpool(_problem, project, domain, t)
+        problem, faults = _problem(project, domain, t)
         wish.faults |= faults
     method = str(wish.typed.get("method", wish.parameters.get("method", "")))
     by_name = {o.name: o for o in options_of(kind, method, spent=bool(project.artifact))}
@@ -305,14 +291,14 @@ async def _page(
     guesses = {name: wish.typed.get(f"about_{name}", _plain(wish.planned.get(name))) for name in _GUESSES}
     unit, sphere = None if domain is None else domain.unit, wish.parameters.get("method") == "sphere"
     idle = domain is not None and project.goal == "anonymize" and roleless(domain, wish.parameters)
-    return studio.page(
-        request, "plan.html", status=status, screen="plan", project=project, fields=fields, sliders=_SLIDERS,
-        guesses=guesses, faults=wish.faults, unsaved=unsaved, problem=problem,
+    return visit.page(
+        "plan.html", status, screen="plan", fields=fields, sliders=_SLIDERS, guesses=guesses, faults=wish.faults,
+        unsaved=unsaved, problem=problem,
         to_columns=bool(problem and idle), persons=counts_persons(wish.parameters, domain),
         wanted_in="people" if project.goal in PEOPLE else "metres" if sphere else "share",
         ask_persons=getattr(unit, "rows", None) == "auto", waiting=domain is None and bool(project.source),
         open_groups={name for name, each in fields.items() if any(f.fault or f.text for f in each)},
-        notice="done" in request.query_params, wrong=[(name, _called(kind, name, t)) for name in wish.faults], **told,
+        notice="done" in visit.query, wrong=[(name, _called(kind, name, t)) for name in wish.faults], **told,
     )  # fmt: skip
 
 
@@ -320,7 +306,7 @@ def _called(kind: Kind, name: str, t: T) -> str:
     """Return what a field is called."""
     if name.startswith("about_"):
         return t("plan.about_wanted" if name == "about_wanted" else f"plan.{name}")
-    return forms.label(kind, kind.option(name), t)
+    return forms.texts(kind.name, kind.option(name), t)[0]
 
 
 def _doubtful(wish: Wish, t: T) -> bool:

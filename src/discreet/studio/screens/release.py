@@ -4,14 +4,12 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 
 from discreet.errors import DataSourceError, SchemaError
 from discreet.studio import words
-from discreet.studio.app import Studio, seen
+from discreet.studio.app import Visit
 from discreet.studio.forecast import counts_persons
 from discreet.studio.jobs import Handed, handed
 from discreet.studio.released import release_of
@@ -28,27 +26,25 @@ _NOTICES = ("busy", "changed", "uncounted")
 _TOLD = ("epsilon", "rho", "delta", "k", "l", "t", "radius", "n_clusters", "target", "seed")
 
 
-async def show(studio: Studio, request: Request) -> Response:
+def show(visit: Visit) -> Response:
     """Show what would be run, and all runs so far."""
-    project = studio.project(request)
-    form = request.query_params.get("form", "csv")
-    offer, runs = await run_in_threadpool(lambda: (offer_of(studio.workspace, project, form), runs_of(project)))
-    others = await run_in_threadpool(studio.workspace.accounts_of, project.source, but=project.id)
-    return _page(studio, request, project, offer=offer, runs=runs, form=form, elsewhere=others)
+    project, workspace = visit.project, visit.studio.workspace
+    form = visit.query.get("form", "csv")
+    others = workspace.accounts_of(project.source, but=project.id)
+    return _page(visit, offer=offer_of(workspace, project, form), runs=runs_of(project), form=form, elsewhere=others)
 
 
-async def show_run(studio: Studio, request: Request) -> Response:
+def show_run(visit: Visit) -> Response:
     """Show one run: its progress, its result, or how to go on."""
-    project, run = _run(studio, request)
-    told, runs, job = await run_in_threadpool(lambda: (_told(run), runs_of(project), _handed(project, run)))
+    project, run = visit.project, _run(visit)
     drawn = None
     if run.files.get("release") or run.files.get("counts"):
-        drawn = await results.shown(studio, request, project, release_of(project, str(run.number)))
-    return _page(studio, request, project, run=run, told=told, runs=runs, results=drawn, job=job)
+        drawn = results.shown(visit, release_of(project, str(run.number)))
+    return _page(visit, run=run, told=_told(run), runs=runs_of(project), results=drawn, job=_handed(project, run))
 
 
-def _page(studio: Studio, request: Request, project: Project, **content: Any) -> Response:
-    notice = request.query_params.get("notice", "")
+def _page(visit: Visit, **content: Any) -> Response:
+    notice = visit.query.get("notice", "")
     made: dict[str, Any] = {"offer": None, "run": None, "told": {}, "results": None, "form": "csv", "given": {}}
     made |= {"elsewhere": [], "raw": "", "persons": False, "notice": notice if notice in _NOTICES else "", **content}
     if isinstance(made["offer"], Offer) and made["offer"].job is not None:
@@ -56,88 +52,80 @@ def _page(studio: Studio, request: Request, project: Project, **content: Any) ->
         made["given"] = {name: job.parameters.get(name) for name in _TOLD}
         made["persons"] = job.kind == "anonymize" and counts_persons(job.parameters, job.read_domain())
         made["raw"] = raw_columns(job.kind, job.parameters)
-    return studio.page(
-        request, "release.html", screen="release", project=project, when=when, most=studio.supervisor.most,
-        catalogue=words.catalogue(), **made,
-    )  # fmt: skip
+    most = visit.studio.supervisor.most
+    return visit.page("release.html", screen="release", when=when, most=most, catalogue=words.catalogue(), **made)
 
 
-async def start(studio: Studio, request: Request) -> Response:
+def start(visit: Visit) -> Response:
     """Start what the page offered; once, however often the form is sent."""
-    project, form = studio.project(request), await request.form()
-    number = _whole(form.get("number"))
-    back = f"/p/{project.id}/release"
+    project, number = visit.project, _whole(visit.form.get("number"))
     if (project.runs / str(number)).exists():
-        return seen(f"{back}/{number}")
-    offer = await run_in_threadpool(offer_of, studio.workspace, project, str(form.get("form", "csv")))
-    if offer.job is None or offer.key != form.get("key"):
-        return seen(f"{back}?notice=changed")
-    if offer.refused or (offer.uncounted and not form.get("uncounted")):
-        return seen(f"{back}?notice=uncounted" if offer.uncounted else back)
+        return visit.to(f"release/{number}")
+    offer = offer_of(visit.studio.workspace, project, str(visit.form.get("form", "csv")))
+    if offer.job is None or offer.key != visit.form.get("key"):
+        return visit.to("release?notice=changed")
+    if offer.refused or (offer.uncounted and not visit.form.get("uncounted")):
+        return visit.to("release?notice=uncounted" if offer.uncounted else "release")
     try:
-        run = await run_in_threadpool(studio.supervisor.start, project, offer.job, number, offer.digest)
+        run = visit.studio.supervisor.start(project, offer.job, number, offer.digest)
     except Busy:
-        return seen(f"{back}?notice=busy")
-    return seen(f"{back}/{run.number}")
+        return visit.to("release?notice=busy")
+    return visit.to(f"release/{run.number}")
 
 
-async def again(studio: Studio, request: Request) -> Response:
+def again(visit: Visit) -> Response:
     """Go on with a run that did not end well."""
-    project, run = _run(studio, request)
-    attempt = _whole((await request.form()).get("attempt"))
-    here = f"/p/{project.id}/release/{run.number}"
-    if run.asked["account"] and (why := await run_in_threadpool(forgotten, studio.workspace, run.asked["account"])):
+    run, attempt = _run(visit), _whole(visit.form.get("attempt"))
+    if run.asked["account"] and (why := forgotten(visit.studio.workspace, run.asked["account"])):
         raise DataSourceError(why)
     try:
-        await run_in_threadpool(studio.supervisor.again, project, run, attempt)
+        visit.studio.supervisor.again(visit.project, run, attempt)
     except Busy:
-        return seen(f"{here}?notice=busy")
-    return seen(here)
+        return visit.to(f"release/{run.number}?notice=busy")
+    return visit.to(f"release/{run.number}")
 
 
-async def stop(studio: Studio, request: Request) -> Response:
-    """End a run."""
-    project, run = _run(studio, request)
-    await run_in_threadpool(studio.supervisor.stop, run)
-    return seen(f"/p/{project.id}/release/{run.number}")
+def stop(visit: Visit) -> Response:
+    run = visit.studio.supervisor.stop(_run(visit))
+    return visit.to(f"release/{run.number}")
 
 
-async def never(studio: Studio, request: Request) -> Response:
+def never(visit: Visit) -> Response:
     """Take the steward's word that a table was never handed out, and delete it."""
-    project, run = _run(studio, request)
-    said = (await request.form()).get("sure") == "yes"
-    if said and run.state == "done" and run.asked.get("history") and not run.status["never"]:
-        await run_in_threadpool(run.keep_inside)
-    return seen(f"/p/{project.id}/release/{run.number}")
+    run = _run(visit)
+    if visit.text("sure") == "yes" and run.state == "done" and run.asked.get("history") and not run.status["never"]:
+        run.keep_inside()
+    return visit.to(f"release/{run.number}")
 
 
-async def progress(studio: Studio, request: Request) -> Response:
+def progress(visit: Visit) -> Response:
     """Return the progress of a run for the script of the page."""
-    _, run = _run(studio, request)
+    run = _run(visit)
     return JSONResponse({"state": run.state, "ended": run.ended, **run.status["progress"]})
 
 
-async def download(studio: Studio, request: Request) -> Response:
+def download(visit: Visit) -> Response:
     """Hand over a file that came out."""
-    project, run = _run(studio, request)
-    name = request.path_params["name"]
+    run, name = _run(visit), visit.named["name"]
     if name not in run.files or not run.path(name).is_file():
         raise HTTPException(404)
-    called = f"{project.name.partition('.')[0]}-{run.number}-{run.files[name]}"
+    called = f"{_called(visit)}-{run.number}-{run.files[name]}"
     return FileResponse(run.path(name), filename=called, media_type="application/octet-stream")
 
 
-async def next_job_file(studio: Studio, request: Request) -> Response:
+def next_job_file(visit: Visit) -> Response:
     """Hand over the file of the job that would be run next."""
-    project = studio.project(request)
-    return _attached(await run_in_threadpool(next_job, project), f"{project.name.partition('.')[0]}.job.toml")
+    return _attached(next_job(visit.project), f"{_called(visit)}.job.toml")
 
 
-async def job_file(studio: Studio, request: Request) -> Response:
+def job_file(visit: Visit) -> Response:
     """Hand over the job file of a run, as somebody else can run it."""
-    project, run = _run(studio, request)
-    name = f"{project.name.partition('.')[0]}-{run.number}.job.toml"
-    return _attached(await run_in_threadpool(_handed, project, run), name)
+    run = _run(visit)
+    return _attached(_handed(visit.project, run), f"{_called(visit)}-{run.number}.job.toml")
+
+
+def _called(visit: Visit) -> str:
+    return visit.project.name.partition(".")[0]
 
 
 def _attached(made: Handed, name: str) -> Response:
@@ -153,11 +141,10 @@ def _handed(project: Project, run: Run) -> Handed:
     return handed(project, run.job, f"/p/{project.id}/release/{run.number}/job.toml")
 
 
-def _run(studio: Studio, request: Request) -> tuple[Project, Run]:
-    project = studio.project(request)
-    for run in runs_of(project):
-        if run.number == request.path_params["number"]:
-            return project, run
+def _run(visit: Visit) -> Run:
+    for run in runs_of(visit.project):
+        if run.number == visit.named["number"]:
+            return run
     raise HTTPException(404)
 
 

@@ -1,42 +1,35 @@
 """Results of a release: pictures, pairs of columns, questions."""
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.studio import pictures
-from discreet.studio.app import Studio
+from discreet.studio.app import Visit
 from discreet.studio.checks import in_one_group, passed_on
 from discreet.studio.questions import WHAT, Question, answer, examples
 from discreet.studio.released import Released, earlier_of, facts_of, release_of, synopsis_of
-from discreet.studio.workspace import Project
 
 #: Columns that can be picked by name on one page.
 _MOST_PICKED = 24
 
 
-async def show(studio: Studio, request: Request) -> Response:
-    """Show the results of one release."""
-    project = studio.project(request)
-    release = release_of(project, request.path_params["number"])
-    content = await shown(studio, request, project, release)
-    return studio.page(request, "results_page.html", screen="release", project=project, results=content)
+def show(visit: Visit) -> Response:
+    content = shown(visit, release_of(visit.project, visit.named["number"]))
+    return visit.page("results_page.html", screen="release", results=content)
 
 
-async def shown(studio: Studio, request: Request, project: Project, release: Released) -> dict[str, Any]:
+def shown(visit: Visit, release: Released) -> dict[str, Any]:
     """Return what `results.html` draws. ``waiting`` is true while something is being computed."""
-    facts = await facts_of(studio.later, project, release)
+    project, asked, t = visit.project, visit.query, visit.t
+    facts = facts_of(visit.studio.later, project, release)
     made: dict[str, Any] = {"release": release, "facts": facts, "waiting": facts is None}
     made["address"] = f"/p/{project.id}/results/{release.number}"
     if facts is None:
         return made
-    asked = request.query_params
-    t = studio.words(request)
     drawn = partial(pictures.localised, t=t)
     marginals = facts["release"].get("marginals", []) if "lifted" not in facts["release"] else []
     names = [each["column"] for each in marginals]
@@ -45,17 +38,17 @@ async def shown(studio: Studio, request: Request, project: Project, release: Rel
     some = [m for m in marginals if m["column"] in picked] or marginals[start : start + pictures.MOST]
     made |= {
         "names": names, "picked": picked, "start": start, "most": pictures.MOST,
-        "columns": await asyncio.to_thread(lambda: drawn(pictures.columns(t, some))),
+        "columns": drawn(pictures.columns(t, some)),
         "groups": drawn(pictures.groups(t, facts) + pictures.frequencies(t, facts)),
         "moved": drawn(pictures.moved(t, facts)),
         "clusters": _clusters(facts), "votes": drawn(pictures.number_of_clusters(t, facts)),
         "reached": _reached(facts), "first_rows": facts["release"].get("first_rows"),
         "kept": passed_on(facts), "one_group": in_one_group(facts),
-        "earlier": await asyncio.to_thread(earlier_of, project, release),
+        "earlier": earlier_of(project, release),
         "asks": False, "pair": None, "pair_names": ("", ""),
     }  # fmt: skip
     if facts["kind"] == "synopsis" and "lifted" not in facts["release"]:
-        await _synopsis(studio, request, release, made, t)
+        _synopsis(visit, release, made)
         if made["pair"] is not None:
             made["pair"] = drawn([made["pair"]])
     return made
@@ -65,9 +58,9 @@ def _whole(text: str, most: int) -> int:
     return min(int(text), max(most - 1, 0)) if text.isdigit() and len(text) < 6 else 0
 
 
-async def _synopsis(studio: Studio, request: Request, release: Released, made: dict[str, Any], t: Any) -> None:
+def _synopsis(visit: Visit, release: Released, made: dict[str, Any]) -> None:
     """Draw two columns against each other, and answer a question."""
-    asked, facts = request.query_params, made["facts"]
+    asked, facts, t = visit.query, made["facts"], visit.t
     known = (str(release.file), *release.stamp)
     declared = [c["name"] for c in facts["columns"]]
     names = [name for name in declared if name in made["names"]]
@@ -90,7 +83,7 @@ async def _synopsis(studio: Studio, request: Request, release: Released, made: d
             ("question", *known, question, t("results.rows")),
             lambda: answer(synopsis_of(release), question, t),
         )
-    done = await asyncio.gather(*(studio.later.get(*each) for each in wanted.values()))  # one wait for all
+    done = visit.studio.later.get(*wanted.values())
     made |= dict(zip(wanted, done, strict=True))
     made["waiting"] = None in done
 

@@ -7,16 +7,14 @@ allowed, and nothing that is released with an ε depends on it.
 from dataclasses import replace
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.jobs import Job
 from discreet.reporting import share
 from discreet.reporting.pages import svg
 from discreet.studio import words
-from discreet.studio.app import Studio, seen
-from discreet.studio.runs import Run, runs_of
+from discreet.studio.app import Visit
+from discreet.studio.runs import runs_of
 from discreet.studio.runs.supervisor import Busy
 from discreet.studio.schema import declared
 from discreet.studio.workspace import Project
@@ -25,10 +23,6 @@ from discreet.studio.workspace import Project
 def _looks(project: Project) -> Project:
     """Return the project as the owner of the runs that measure its raw table."""
     return replace(project, folder=project.folder / "raw")
-
-
-def _latest(project: Project) -> Run | None:
-    return next(iter(runs_of(_looks(project))), None)
 
 
 def _ready(project: Project) -> tuple[Job | None, str]:
@@ -43,39 +37,33 @@ def _ready(project: Project) -> tuple[Job | None, str]:
     return Job("risk", project.source, schema=domain), ""
 
 
-async def show(studio: Studio, request: Request) -> Response:
+def show(visit: Visit) -> Response:
     """Show what was found, how far it is, or what it lacks."""
-    project, t = studio.project(request), studio.words(request)
-    job, lacks = await run_in_threadpool(_ready, project)
-    run = await run_in_threadpool(_latest, project) if project.looked else None
+    project, t = visit.project, visit.t
+    job, lacks = _ready(project)
+    run = next(iter(runs_of(_looks(project))), None) if project.looked else None
     found: dict[str, Any] = run.figures if run is not None and run.state == "done" else {}
     picture = None
     if found:
         told = {name: facts["distinction"] for name, facts in found["columns"].items() if name != "*"}
         names = sorted(told, key=lambda name: -told[name])
-        picture = svg.ranked(
-            names, [told[name] for name in names], title=t("risk.columns"), axis=t("risk.columns_axis"), form=share
-        )
-    return studio.page(
-        request, "risk.html", screen="plan", project=project, ready=job is not None, lacks=lacks, run=run, found=found,
-        picture=picture, percent=lambda value: words.written(share(value), t),
-        refused="refused" in request.query_params, state=run.state if run is not None else "",
-        message=run.status["message"] if run is not None else "",
+        title, axis = t("risk.columns"), t("risk.columns_axis")
+        picture = svg.ranked(names, [told[name] for name in names], title=title, axis=axis, form=share)
+    return visit.page(
+        "risk.html", screen="plan", ready=job is not None, lacks=lacks, run=run, found=found, picture=picture,
+        percent=lambda value: words.written(share(value), t), refused="refused" in visit.query,
+        state=run.state if run is not None else "", message=run.status["message"] if run is not None else "",
     )  # fmt: skip
 
 
-async def start(studio: Studio, request: Request) -> Response:
-    """Measure it."""
-    project = studio.project(request)
-    here = f"/p/{project.id}/plan/risk"
-    job, _ = await run_in_threadpool(_ready, project)
-    if job is None:
-        return seen(here)
+def start(visit: Visit) -> Response:
+    job, _ = _ready(visit.project)
     try:
-        await run_in_threadpool(studio.supervisor.begin, _looks(project), job)
+        if job is not None:
+            visit.studio.supervisor.begin(_looks(visit.project), job)
     except Busy:
-        return seen(f"{here}?refused=1")
-    return seen(here)
+        return visit.to("plan/risk?refused=1")
+    return visit.to("plan/risk")
 
 
 ROUTES = [("/p/{project}/plan/risk", show, ["GET"]), ("/p/{project}/plan/risk", start, ["POST"])]

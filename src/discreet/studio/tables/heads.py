@@ -49,9 +49,8 @@ def head_of(project: Project) -> Head:
         raise DataSourceError("data: a job file names this database, which is not asked before you allow it")
     files = _files(project.source)
     if not is_address(project.source) and not files:
-        why = (
-            "an uploaded table is removed when the studio ends; bring it again" if project.uploaded else "was it moved?"
-        )
+        gone = "an uploaded table is removed when the studio ends; bring it again"
+        why = gone if project.uploaded else "was it moved?"
         raise DataSourceError(f"data: {project.name!r} is not there; {why}")
     said = _said(project)
     # A database is asked again after a while, files when they changed.
@@ -95,9 +94,8 @@ def _head(source: str, changed: object, said: str, sure: bool) -> Head:
     if not dialect.header and not dialect.names:
         dialect = replace(dialect, names=table.names)
     names = () if doubtful else table.names
-    return Head(
-        names, doubtful, dialect, found.reasons, table.types, table.labels, first_line.text_file(source) is not None
-    )
+    lines = first_line.text_file(source) is not None
+    return Head(names, doubtful, dialect, found.reasons, table.types, table.labels, lines)
 
 
 def rows_of(project: Project) -> list[list[str]]:

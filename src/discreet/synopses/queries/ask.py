@@ -69,7 +69,7 @@ def read(domain: Domain, question: object) -> tuple[list[Query], str]:
         tree = _Reader(domain, question).read()
     except _Wrong as wrong:
         expected, meant = _corrected(domain, question, wrong)
-        raise InvalidArgument("question", _short(question), expected, _fix(domain, meant)) from None
+        raise InvalidArgument("question", _short(question), expected, _fix(domain, meant, question)) from None
     found: list[Said] = []
     collect(tree, found)
     axes = sorted({said.axis for said in found})
@@ -116,11 +116,11 @@ def _corrected(domain: Domain, question: str, wrong: _Wrong, tries: int = 4) -> 
     return wrong.expected, wrong.fix
 
 
-def _fix(domain: Domain, meant: str | None) -> str:
+def _fix(domain: Domain, meant: str | None, question: object = "") -> str:
     """Return a question that can be read: the one that was meant, or an example; or a hint."""
     if meant in _HINTS:
         return str(meant)
-    return f"question={(meant if meant is not None and _reads(domain, meant) else _example(domain))!r}"
+    return f"question={(meant if meant is not None and _reads(domain, meant) else _example(domain, question))!r}"
 
 
 def _reads(domain: Domain, question: str) -> bool:
@@ -131,8 +131,9 @@ def _reads(domain: Domain, question: str) -> bool:
     return len(question) <= _LONGEST
 
 
-def _example(domain: Domain) -> str:
-    column = domain.columns[0]
+def _example(domain: Domain, question: object) -> str:
+    """Return a question about the first column that is named in the one that was asked, or of all."""
+    column = next((c for c in domain if re.search(rf"\b{re.escape(c.name)}\b", str(question))), domain.columns[0])
     if isinstance(column, Categorical):
         return f"{column_text(column.name)} = {_literal(category_text(column.categories[0]))}"
     low, high = column.to_dict()["bounds"]
@@ -296,7 +297,12 @@ class _Reader:
             first = second
         if not parts:
             named = f" {column_text(self.domain.columns[first].name)}" if isinstance(first, int) else ""
-            raise self.wrong(f"written with a comparison such as =, <, between or in after the column{named}")
+            typed = self.tokens[self.at][1] if self.at < len(self.tokens) else ""
+            near = nearest(typed, ("between", "in", "is")) if len(typed) > 1 else None
+            raise self.wrong(
+                f"written with a comparison such as =, <, between or in after the column{named}",
+                self.instead(typed, near) if near else None,
+            )
         return parts[0] if len(parts) == 1 else ("and", parts)
 
     def pattern(self, column: Column, turned: bool) -> _Wrong:
@@ -326,7 +332,10 @@ class _Reader:
     def operand(self, axis: int | None = None) -> Any:
         """Return the place of a column, or a value as (text, is it quoted)."""
         if self.at >= len(self.tokens):
-            raise self.wrong("complete: it ends where a column or a value should be")
+            whole = re.sub(r"(\s+(and|or|not))+\s*$", "", self.question, flags=re.I)
+            raise self.wrong(
+                "complete: it ends where a column or a value should be", whole if whole != self.question else None
+            )
         kind, text = self.tokens[self.at]
         self.at += 1
         if kind == "number":

@@ -209,6 +209,7 @@ def test_adaptive_grids_divide_where_the_rows_are():
     assert agreed.total_variance == drawn.total_variance < size.sum() * own
 
 
+@pytest.mark.slow
 def test_adaptive_error_bars_are_honest():
     X = np.random.default_rng(0).random((3000, 1))
     errors, bars = [], []
