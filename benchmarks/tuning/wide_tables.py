@@ -1,6 +1,6 @@
 """Wide tables and parities: errors of marginal synopses on tables that took no part in the choice of constants.
 
-    python -m benchmarks.wide_tables [--seeds 20] [--only "classes,two columns,three of ten"]
+    python -m benchmarks.tuning.wide_tables [--seeds 20] [--only "classes,two columns,three of ten"]
 
 *Classes*: 40 columns of 5 categories that depend on six hidden classes, 50,000 rows, with and without a target.
 *Two columns*: two whole numbers of 10 values whose sum is even. *Three of ten*: one column is the parity of two others,

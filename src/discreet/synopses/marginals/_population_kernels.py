@@ -7,10 +7,10 @@ adds.
 
 import numpy as np
 
-from discreet.core import AnyArray, FloatArray, IntArray, jit
+from discreet.core import AnyArray, FloatArray, IntArray, inlined, jit
 
 
-@jit
+@inlined
 def base_of(codes: AnyArray, i: int, k: int, one: IntArray, two: IntArray, cells: IntArray) -> int:
     """Return the place at which the cells of marginal k begin for row i."""
     at: int = cells[k, 2, 0]
@@ -21,7 +21,7 @@ def base_of(codes: AnyArray, i: int, k: int, one: IntArray, two: IntArray, cells
     return at
 
 
-@jit
+@inlined
 def pick(weights: FloatArray, total: float, u: float) -> int:
     """Return the place at which the running sum passes u times the total."""
     goal, running = u * total, 0.0
