@@ -37,8 +37,8 @@ class Kernel(partial[Any]):
             return getattr(self.dispatcher, name)
         from discreet.core.jit import dispatcher
 
-        self.dispatcher = dispatcher(self.py_func, within=self.within)
-        return self.dispatcher
+        # Threads may get here together: all take the same.
+        return vars(self).setdefault("dispatcher", dispatcher(self.py_func, within=self.within))
 
     def __reduce__(self) -> Any:
         return self.py_func.__qualname__
