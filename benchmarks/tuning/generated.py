@@ -138,6 +138,25 @@ def _narrow(t: Table, rng: np.random.Generator) -> np.ndarray:
     return 0.5 + rng.uniform(-0.1, 0.1, t.d) + rng.normal(centres[rng.integers(t.k, size=t.n)], spread)
 
 
+def _answers(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """Answers yes or no, by latent classes of unequal size."""
+    likely = rng.beta(0.6, 0.9, (t.k, t.d))
+    sizes = np.exp(rng.uniform(0, 2, t.k))
+    return (rng.random((t.n, t.d)) < likely[rng.choice(t.k, t.n, p=sizes / sizes.sum())]).astype(float)
+
+
+def _images(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """Rows of pixels: a few soft strokes for each class, moved a little from row to row; margins stay empty."""
+    at = np.linspace(-0.4, 1.4, t.d)
+    strokes = rng.uniform(0, 1, (t.k, 3))
+    labels = rng.integers(t.k, size=t.n)
+    X = np.zeros((t.n, t.d))
+    for j in range(3):
+        places = strokes[labels, j] + rng.normal(0, 0.06, t.n)
+        X += rng.uniform(0.5, 1.2, (t.n, 1)) * np.exp(-(((at - places[:, None]) / 0.07) ** 2))
+    return X
+
+
 def _patients(t: Table, rng: np.random.Generator) -> np.ndarray:
     """The invented patients: two columns, 15 groups of 2 to 16 per cent."""
     return datasets.patients(t.n, random_state=int(rng.integers(2**31))).X / 100
@@ -159,6 +178,8 @@ SHAPES = {
     "heavy": _heavy,
     "sparse": _sparse,
     "narrow": _narrow,
+    "answers": _answers,
+    "images": _images,
     "patients": _patients,
     "s_like": _s_like,
 }

@@ -23,6 +23,17 @@ def _by_table() -> dict[str, dict[Budget, dict[str, Any]]]:
     return found
 
 
+def few_rows() -> str:
+    """Return what private k-means costs in strong noise, next to simpler methods."""
+    rows = []
+    for key, methods in results.read("few_rows")["settings"].items():
+        told = {name: f"{f['mean']:.3f} ± {f['interval']:.3f}" for name, f in methods.items()}
+        name, _, epsilon = key.rpartition(" epsilon=")
+        others = [told.get(other, "") for other in ("DPLloyd", "one mean", "grid, project")]
+        rows.append([name.replace("d=", ""), epsilon, told["auto"], *others])
+    return table(["table", "ε", "`auto`", "`DPLloyd`", "one private mean", "RUGNIK grid, `project`"], rows)
+
+
 def many_dimensions() -> str:
     """Return what private k-means costs in many dimensions: a table, one row per number of columns, and a sentence."""
     held = results.read("many_dimensions")["settings"]

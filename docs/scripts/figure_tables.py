@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import figure_results as results
-from figure_dimensions import many_dimensions, many_published
+from figure_dimensions import few_rows, many_dimensions, many_published
 from figure_grids import starts
 from figure_results import geometric_mean, one, table
 from figure_speed import collector, marginals, privacy_cost, second_releases, spark, speed, speed_front, start, studio
@@ -443,6 +443,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "density": density,
     "distinct": distinct,
     "elastic": elastic,
+    "few-rows": few_rows,
     "how-many": how_many,
     "heavy-hitters": heavy_hitters,
     "leaks": leaks,

@@ -25,7 +25,7 @@ PLANE = dc.Domain.box([0, 0], 1)
     ("n_rows", "d", "k", "epsilon", "tight", "method", "refine"),
     [
         (500, 2, 15, 0.1, False, "grid", ("project",)),  # clusters drown in noise
-        (5000, 2, 15, 0.1, False, "grid", ("mixture",)),
+        (5000, 2, 15, 0.1, False, "grid", ("checked",)),
         (5000, 2, 15, math.inf, False, "grid", ("mixture",)),
         (100_000, 2, 100, 0.1, True, "grid", ("threshold",)),  # tight clusters
         (10_000_000, 2, 100, 1.0, False, "grid", ("threshold",)),  # too large for a mixture
@@ -57,6 +57,17 @@ def test_categories_are_left_to_the_grid_rule() -> None:
     domain = dc.Domain({"a": (0, 1), "b": ["x", "y"]})
     assert auto.choose(1000, domain, 3, Epsilon(1)).settings["rule"] == "rugnik"
     assert not auto.wants_probe(1e9, domain, 3, 1.0)
+
+
+@pytest.mark.parametrize(("n", "cells"), [(100, 1), (1000, 5), (2000, 10), (5000, 25)])
+def test_with_many_axes_a_grid_has_no_more_cells_than_have_rows_for_a_mean(n: int, cells: int) -> None:
+    """With fewer axes a cell says where its rows are, and there are always eight per cluster."""
+    wide, few = (
+        auto.boxes(n * auto.rows_for_a_mean(d) / 200, dc.Domain.box([0] * d, 1), 5, 1.0).settings["rule"]
+        for d in (40, 8)
+    )
+    assert cells / 1.5 <= math.prod(wide) <= 1.5 * cells
+    assert math.prod(few) >= 32
 
 
 @pytest.mark.parametrize("d", [4, 7, 11])

@@ -338,11 +338,20 @@ def test_more_budget_is_not_worse_where_one_method_takes_over_from_another() -> 
 def test_with_few_rows_it_is_bought_how_far_they_lie_from_the_middle(spread: float) -> None:
     X = np.clip(np.random.default_rng(0).normal(0.5, spread, (3000, 40)), 0, 1)
     promise = dc.PrivateKMeans(8, 0.3, box(40), random_state=1).fit(X).guarantee_
-    assert promise.ledger[1].label == "radius around the middle"
+    assert [line.label for line in promise.ledger[1:3]] == ["rows near the middle", "rows near zero"]
     assert promise.parameters["method"] == ("lift" if spread < 0.1 else "grid")
     assert promise.epsilon == 0.3
-    lines = [line.label for line in promise.ledger]
-    assert lines.count("radius around the middle") == 1  # and is not bought again
+
+
+def test_with_very_few_rows_nothing_is_paid_for_the_choice_and_the_release_is_one_mean() -> None:
+    X = blobs(300, 40, 8)[0]
+    costs = []
+    for seed in range(6):
+        made = dc.PrivateKMeans(8, 0.3, box(40), random_state=seed).fit(X)
+        assert [line.label for line in made.guarantee_.ledger] == ["number of rows", "cells"]
+        assert made.synopsis_.n_leaves <= 2
+        costs.append(cost(X, made.cluster_centers_))
+    assert np.mean(costs) < 1.25 * cost(X, X.mean(axis=0)[np.newaxis])
 
 
 def test_a_quantile_with_few_rows_is_a_wrong_octave_and_not_a_place_on_the_diagonal() -> None:

@@ -64,7 +64,7 @@ def test_a_release_made_for_clusters_is_refined_alike_by_anyone_who_clusters_it(
 
 def test_a_tree_uses_the_counts_above_its_leaves_whatever_comes_next() -> None:
     data = dc.datasets.mixture(10_000, 2, 5, random_state=1)
-    for depth, epsilon, last in ((3, 1.0, "project"), (8, 0.5, "mixture"), (8, 2.0, "threshold")):
+    for depth, epsilon, last in ((3, 1.0, "project"), (8, 0.5, "checked"), (8, 2.0, "threshold")):
         made = dc.TreeSynopsis(epsilon, data.domain, "binary", max_depth=depth, random_state=0).fit(data.X).synopsis_
         assert auto.refinement_for(made, 5) == ("consistent", last)
 
@@ -106,3 +106,16 @@ def test_the_command_line_and_job_files_take_the_same_names(tmp_path: Path, caps
         assert np.allclose([[float(v) for v in row.split(",")][:2] for row in rows], told["centers"])
     assert shell("cluster", tmp_path / "s.parquet", "-k", 4, "--refine", "magic") == 2
     assert "--refine must be" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_mixture_that_went_astray_is_not_believed() -> None:
+    """Unequal clusters in strong noise: some fits are twice as bad as the counts; those are seen, and dropped."""
+    data = dc.datasets.patients()
+    errors: dict[str, list[float]] = {"mixture": [], "checked": [], "project": []}
+    for seed in range(6):
+        made = dc.GridSynopsis(0.05, data.domain, "rugnik", n_clusters=15, random_state=seed).fit(data.X).synopsis_
+        for steps, found in errors.items():
+            found.append(dc.evaluation.nicv(data.X, dc.clustering.cluster_synopsis(made, 15, refine=steps).centers))
+    assert np.mean(errors["checked"]) < 0.9 * np.mean(errors["mixture"])
+    assert np.mean(errors["checked"]) < 1.05 * np.mean(errors["project"])
+    assert max(errors["checked"]) < max(errors["mixture"])

@@ -44,8 +44,10 @@ TIGHT_ROWS, TIGHT_DOMAIN = 0.95, 0.15
 #: parts: 1.7 or more for ρ up to `TIGHT_DOMAIN` and three axes.
 TIGHT_FACTOR = 1.6
 #: With more axes: a coarse grid with means up to this z, with so many cells per cluster, and a tree from there on
-#: (``benchmarks/tuning/rich.py``). On the axes of a projection both do equally well.
-RICH, RICH_ON_AXES, CELLS_PER_CLUSTER = 6.0, 12.0, 8
+#: (``benchmarks/tuning/rich.py``). On the axes of a projection both do equally well. From `MANY_AXES` on a grid has no
+#: more cells than have rows for a mean of their own (times CELLS_PER_MEAN): a cell that is mostly noise tells nothing
+#: of the axes that it does not cut, and with a single cell the release is one private mean (``tuning/few.py``).
+RICH, RICH_ON_AXES, CELLS_PER_CLUSTER, CELLS_PER_MEAN = 6.0, 12.0, 8, 1.0
 #: Share of a tree's budget for its structure: with more axes means cost more, and leaves should be fewer.
 SOME_AXES, SOME_AXES_SHARE, TREE_SHARE = 5, 0.12, 0.06
 DEEPEST = 40
@@ -56,9 +58,11 @@ MANY_ROWS, BROAD, ROWS_PER_CELL, BROAD_CELLS = 4e6, 5, 3.0, 2**16
 SHALLOW = 24
 #: A projection (`lift.py`) from `MANY_AXES` on, if z is at least `LIFT_FROM`, or `LIFT_AXES` over the number of axes if
 #: that is more; with Gaussian noise a smaller z is enough (by `like_pure`).
-MANY_AXES, LIFT_FROM, LIFT_AXES, LIFT_FROM_GAUSSIAN = 12, 2.0, 64, 0.1
-#: A smaller z is enough if rows are within this part of half the domain's diagonal from its middle or from 0.
-NARROW = 0.45
+MANY_AXES, LIFT_FROM, LIFT_AXES, LIFT_FROM_GAUSSIAN = 12, 2.0, 128, 0.1
+#: A smaller z is enough if rows are within this part of half the domain's diagonal from its middle or from 0, as noise
+#: then follows from a ball smaller than the domain. The part is smaller if all rows together make few means
+#: (`narrow_part`; ``benchmarks/tuning/few.py``).
+NARROW, NARROW_FROM = 0.7, 5.0
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,10 @@ def boxes(
         # A cell for missing values on every axis would multiply the cells.
         whole = is_whole(domain)
         if whole and x < (RICH if rich is None else rich) * rows_for_a_mean(d):
-            parts = coarse_parts(domain, CELLS_PER_CLUSTER * n_clusters)
+            n_cells: float = CELLS_PER_CLUSTER * n_clusters
+            if rich is None and d >= MANY_AXES:
+                n_cells = min(n_cells, max(1.0, CELLS_PER_MEAN * x / rows_for_a_mean(d) * n_clusters))
+            parts = coarse_parts(domain, n_cells)
             steps = refinement(x, n_axes=d, parts=min(parts), work=math.prod(parts) * n_clusters, means=True)
             return Choice("grid", {"rule": parts, "n_clusters": n_clusters, "leaf_means": True}, steps)
         if whole and large and (each := broad_parts(n_rows, d, epsilon)) >= BROAD:
@@ -147,6 +154,13 @@ def has_rows_to_lift(n_rows: float, domain: Domain, n_clusters: int, price: Pric
     d = len(domain)
     z = n_rows * like_pure(price, d) / n_clusters / rows_for_a_mean(d)
     return z >= (LIFT_FROM_GAUSSIAN if isinstance(price, Rho) else max(LIFT_FROM, LIFT_AXES / d))
+
+
+def narrow_part(n_rows: float, domain: Domain, n_clusters: int, price: Price) -> float:
+    """Return within which part of half the diagonal rows must lie for a projection to be better than a coarse grid."""
+    d = len(domain)
+    x = max(n_rows, 0.0) * like_pure(price, d) / rows_for_a_mean(d)
+    return NARROW * x / (x + NARROW_FROM)
 
 
 def on_axes(n_rows: float, domain: Domain, n_groups: int, price: Price) -> tuple[Choice, bool]:
@@ -189,7 +203,7 @@ def refinement(
         return (*first, "mixture")  # which takes counts without noise as they are
     if x < FAINT or parts < COARSE:
         return (*first, "project")
-    return (*first, "threshold" if work > MIXTURE_WORK or x >= CLEAR else "mixture")
+    return (*first, "threshold" if work > MIXTURE_WORK or x >= CLEAR else "checked")
 
 
 def refinement_for(synopsis: Synopsis, n_clusters: int) -> tuple[str, ...]:
@@ -217,7 +231,7 @@ def rows_for_a_mean(n_axes: int) -> float:
     return math.sqrt((n_axes + 2) * (n_axes + 3) / 3) / TYPICAL_OFFSET
 
 
-def coarse_parts(domain: Domain, n_cells: int) -> list[int]:
+def coarse_parts(domain: Domain, n_cells: float) -> list[int]:
     """Return parts per axis of a grid of about ``n_cells``: axes are cut in two, then in three, the widest first.
 
     Equally wide ones come in the order of a public hash of their names.

@@ -45,9 +45,12 @@ FIRST_QUANTILE, QUANTILE, LAST_QUANTILE = 0.6, 0.9, 0.75
 #: A quantile is lowered until missing the cells beyond it costs `SURE` in the exponent; before that its share is
 #: raised, up to so many times, until it has these rows times ε.
 RADIUS_CELLS, OCTAVES, LATER_OCTAVES, ROOM, SURE, RADIUS_ROWS, RADIUS_MORE = 2**12, 8, 3, 1.0, 8.0, 36.0, 8.0
+#: The count of rows near a public place (`finds_narrow`) has a price that makes its noise one in so many rows, up to a
+#: share of the budget.
+NEAR_ROWS, NEAR_SHARE = 10.0, 0.06
 #: Above this noise (`added_noise`) a lift of more groups than clusters says nothing. Then there are k groups, for this
 #: share, clipped at this quantile, and their means get all that is left.
-LIFT_NOISE, DIRECT_SHARE, DIRECT_CENTRE, DIRECT_QUANTILE = 0.35, 0.2, 0.12, 0.6
+LIFT_NOISE, DIRECT_SHARE, DIRECT_CENTRE, DIRECT_QUANTILE, GROUP_NOISE = 0.35, 0.2, 0.12, 0.6, 0.1
 #: Reach of the box on the axes of the projection, in radii over the root of the number of columns.
 WIDE = 2.2
 #: A count takes this part of the ball's radius in the joint draw with the sums.
@@ -155,9 +158,31 @@ def gaussian_lift(domain: Domain, pure: Epsilon, rho: Rho) -> bool:
     return not pure.infinite and pure.as_rho() < rho * (len(domain) + 2)
 
 
-def first_radii(opening: OpenRelease, scale: str) -> tuple[int, ...]:
-    """Publish how far rows are from public places, in lattice steps: `REACH` from middle to corner."""
-    return _radii(OnLattice(opening, Lattice(opening.domain, distance_units(opening.domain, scale))))
+def finds_narrow(opening: OpenRelease, scale: str, part: float) -> bool:
+    """Publish the answer to: are most rows within this part of half the diagonal from the middle, or from 0?
+
+    Privacy
+    -------
+    Neighbours: add or remove one row, which changes the count of rows near a place by 1: noise of scale 1/ε_p costs
+    ε_p for each of at most two places. ε_p is such that n ε_p is `NEAR_ROWS`, by the public or noisy number n of rows.
+    If that is more than `NEAR_SHARE` of what is left, nothing is read or paid, and the answer is no.
+    """
+    lattice, gate = Lattice(opening.domain, distance_units(opening.domain, scale)), opening.gate
+    price = Epsilon(Fraction(math.ceil(NEAR_ROWS / max(opening.n_rows, 1.0) * _SHARE_STEPS), _SHARE_STEPS))
+    if price.shown > NEAR_SHARE * gate.left.pure().shown:
+        return False
+    steps = int(part * NORM_CELLS / 2)
+    found = False
+    for label, place, _ in _public_places(lattice):
+        norms = NormMap(Groups(lattice, place))
+
+        def read(norms: NormMap = norms) -> IntArray:
+            counts = opening.source.count(norms, batch_size=_batch_rows(len(opening.domain)))
+            return np.array([counts.counts[counts.cells < steps].sum()])
+
+        near = gate.counts(label.replace("radius", "rows near", 1).replace(" around", "", 1), read, price)
+        found |= bool(near.values[0] >= FIRST_QUANTILE * opening.n_rows)
+    return found
 
 
 def _public_places(lattice: Lattice) -> list[tuple[str, FloatArray, float]]:
@@ -182,9 +207,9 @@ def _radii(rows: OnLattice) -> tuple[int, ...]:
 
 def fit(
     opening: OpenRelease, n_clusters: int, *, scale: str = "none", n_init: int = 10, center: FloatArray | None = None,
-    radius: float | None = None, first: tuple[int, ...] = (),
+    radius: float | None = None,
 ) -> Synopsis:  # fmt: skip
-    """Find centres with all that is left, but for what was declared of the ball or found before (`first_radii`).
+    """Find centres with all that is left, but for what was declared of the ball.
 
     Privacy
     -------
@@ -199,7 +224,7 @@ def fit(
     lift = rows.share(SHARES["lift"])
     n_groups = max(n_clusters + 1, round(OVER * n_clusters))
     direct = added_noise(lift, n / n_groups, d) > LIFT_NOISE
-    n_groups = n_clusters if direct else n_groups
+    n_groups = min(n_clusters, affordable(rows.share(1 - DIRECT_SHARE), n, d)) if direct else n_groups
     share = rows.share(DIRECT_SHARE if direct else SHARES["projection"])
     like = auto.like_pure(share, FEWEST_AXES)
     matrix = projection_matrix(d, min(n_axes(n * like / n_groups), d - 1), opening.gate.free)
@@ -207,7 +232,7 @@ def fit(
     declared = None if radius is None else max(64, math.ceil(min(radius / lattice.step, 2.0 * REACH)))
     known = {"center": center, "radius": declared}
     told = " and ".join(name for name, value in known.items() if value is not None)
-    origin, radius = _ball(rows, *wanted, center, declared, first)
+    origin, radius = _ball(rows, *wanted, center, declared)
     projection = Projection(lattice, matrix, origin)
     leaves, places = _groups(opening, projection, radius, n_groups, share)
     groups = Groups(lattice, places, projection)
@@ -266,11 +291,10 @@ def _ball(
     quantile: float,
     center: FloatArray | None,
     radius: int | None,
-    first: tuple[int, ...],
 ) -> tuple[FloatArray, int]:
     """Find a ball that holds nearly all rows: its centre, a lattice point, and its radius; less what was declared."""
     if center is None:
-        place, most = _centre(rows, share, first)
+        place, most = _centre(rows, share)
     else:
         place, most = rows.lattice.points(center[np.newaxis]), 2.0 * REACH
     if radius is None:
@@ -279,9 +303,9 @@ def _ball(
     return place[0], radius
 
 
-def _centre(rows: OnLattice, share: float, known: tuple[int, ...]) -> tuple[FloatArray, float]:
+def _centre(rows: OnLattice, share: float) -> tuple[FloatArray, float]:
     """Find a place amid the rows, from a public one that is not far from them; and what they are within of."""
-    lattice, n, radii = rows.lattice, rows.n, known or _radii(rows)
+    lattice, n, radii = rows.lattice, rows.n, _radii(rows)
     places = [place for _, place, _ in _public_places(lattice)]
     first = int(np.argmin(radii))
     start, radius = places[first], radii[first]
@@ -362,6 +386,12 @@ def added_noise(price: Price, rows: float, n_axes: int) -> float:
         return 0.0
     variance = (n_axes + 2) / price.shown**2 if isinstance(price, Epsilon) else 1 / (2 * price.shown)
     return n_axes * variance / max(rows, 1.0) ** 2
+
+
+def affordable(price: Price, n_rows: float, n_axes: int) -> int:
+    """Return the most groups of equal size whose means get no more than `GROUP_NOISE` from a price; at least one."""
+    whole = added_noise(price, n_rows, n_axes)
+    return 2**20 if whole == 0 else max(1, int(min(math.sqrt(GROUP_NOISE / whole), 2.0**20)))
 
 
 def n_steps(price: Price, rows: float, n_axes: int) -> int:

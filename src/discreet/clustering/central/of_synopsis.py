@@ -18,7 +18,7 @@ from discreet.clustering.leaves.columns import (
     view,
     within_values,
 )
-from discreet.clustering.leaves.kmeans import weighted_kmeans
+from discreet.clustering.leaves.kmeans import nearest, weighted_kmeans
 from discreet.clustering.leaves.mixture import fit_mixture
 from discreet.core import BoolArray, FloatArray, Frames, checks
 from discreet.errors import InvalidArgument, InvalidType
@@ -37,7 +37,9 @@ _STEPS: dict[str, Callable[[Synopsis], Synopsis]] = {
     "threshold": refinement_steps.threshold,
 }
 #: Names that ``refine`` understands.
-NAMES = ("auto", *_STEPS, "mixture", "none")
+NAMES = ("auto", *_STEPS, "mixture", "checked", "none")
+#: A mixture is believed as long as its centres cost at most this much more on the counts than those of "project" do.
+BELIEVED = 1.1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,9 +131,10 @@ def cluster_synopsis(
         Number of centres. If fewer leaves have positive weight, those leaves are the centres. "auto" asks `suggest_k`;
         without an answer there is one centre.
     refine : str, callable, sequence of them, or None
-        Steps to take before, in order: "consistent", "means", "project", "threshold", "mixture", or functions from
-        synopsis to synopsis. "auto" takes the steps that suit the synopsis, as `PrivateKMeans` does. None, or "none",
-        takes the leaves of positive weight as they are.
+        Steps to take before, in order: "consistent", "means", "project", "threshold", "mixture", "checked" (a mixture
+        if its centres suit the counts, else "project"), or functions from synopsis to synopsis. "auto" takes the steps
+        that suit the synopsis, as `PrivateKMeans` does. None, or "none", takes the leaves of positive weight as they
+        are.
     n_init : int, default 10
         Starts of k-means.
     scale : {"none", "domain"}
@@ -221,11 +224,32 @@ def refined_synopsis(
     for step in _listed(synopsis, n_clusters, steps):
         if callable(step):
             synopsis = step(synopsis)
-        elif step == "mixture":
-            synopsis = fit_mixture(synopsis, n_clusters, n_init=n_init, scale=scale, random_state=random_state).synopsis
+        elif step in ("mixture", "checked"):
+            fit = fit_mixture(synopsis, n_clusters, n_init=n_init, scale=scale, random_state=random_state).synopsis
+            synopsis = fit if step == "mixture" else _checked(synopsis, fit, n_clusters, n_init, scale, random_state)
         else:
             synopsis = _STEPS[step](synopsis)
     return synopsis
+
+
+def _checked(synopsis: Synopsis, fit: Synopsis, n_clusters: int, n_init: int, scale: str, seed: int) -> Synopsis:
+    """Return a fitted mixture, or the projected counts if its centres suit them badly: a fit may have gone astray.
+
+    The cost of centres on the projected counts counts rows as uniform in their leaf. Post-processing.
+    """
+    plain, units = refinement_steps.project(synopsis), distance_units(synopsis.domain, scale)
+    placed = np.isfinite(plain.points).all(axis=1)
+    places, weights = plain.points[placed] / units, plain.weights[placed]
+    inside = (((plain.upper - plain.lower)[placed] / units) ** 2).sum(axis=1) / 12
+
+    def misfit(made: Synopsis) -> float:
+        points = made.points[placed] / units
+        centers = weighted_kmeans(points, made.weights[placed], n_clusters, n_init=n_init, seed=seed).centers
+        if not len(centers):
+            return np.inf
+        return float(weights @ (((places - centers[nearest(places, centers)]) ** 2).sum(axis=1) + inside))
+
+    return fit if misfit(fit) <= BELIEVED * misfit(plain) else plain
 
 
 def check_refine(steps: Refine) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -18,7 +17,6 @@ from discreet.core import Declared, Domain, checks, option
 from discreet.core import options as shared
 from discreet.core.budget import Price, Wanted
 from discreet.engines import GridMap
-from discreet.engines.passes import REACH
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import OpenRelease, Synopsis, check_release, method_options, note_columns, open_for
 from discreet.synopses.boxes.grid import GridSettings, GridSynopsis, check_size, estimator
@@ -204,10 +202,8 @@ def choice_for(opening: OpenRelease, n_clusters: int, scale: str = "none") -> au
     facts, gate = (opening.n_rows, opening.domain, n_clusters), opening.gate
     price = gate.left  # in ρ for many axes only
     if auto.may_lift(opening.domain) and not auto.has_rows_to_lift(*facts, price):
-        first = lift.first_radii(opening, scale)
-        narrow = min(first) < auto.NARROW * REACH
-        choice = auto.choose(*facts, gate.left, narrow=narrow)
-        return dataclasses.replace(choice, settings={**choice.settings, "first": first}) if narrow else choice
+        narrow = lift.finds_narrow(opening, scale, auto.narrow_part(*facts, price))
+        return auto.choose(*facts, gate.left, narrow=narrow)
     tight = gate.pure and auto.wants_probe(*facts, price.shown) and auto.finds_tight(
         opening.source, opening.domain, opening.n_rows, n_clusters, gate
     )  # fmt: skip

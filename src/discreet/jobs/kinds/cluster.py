@@ -54,7 +54,7 @@ KIND = Kind(
         change("n_clusters", required=True, example="auto", short="-k --k", label="Number of clusters"),
         change("epsilon", help="Privacy budget, for a table. A synopsis has spent its own."),
         option("refine", "text", "Post-processing of the counts; auto chooses it.", "auto", default="auto",
-            choices=("auto", "consistent", "means", "project", "threshold", "mixture", "none")),
+            choices=("auto", "consistent", "means", "project", "threshold", "mixture", "checked", "none")),
         option("center", "numbers", "",
             [0.5, 0.5]),
         option("algorithm", "text", "Algorithm that finds the clusters; density also finds their number.", "k-means",

@@ -23,6 +23,8 @@ __all__ = ["consistent", "means", "project", "threshold"]
 #: Where all rows lie along an axis: this share of them anywhere, the others as a Gaussian whose variance is so many
 #: times that of the leaves' means (``benchmarks/tuning/places.py``). Rounds in which both are found.
 ANYWHERE, INFLATED, _ROUNDS = 0.1, 1.5, 3
+#: Least typical offset of a mean from its guess, in half widths: noise hides a smaller one.
+LEAST_OFFSET = 0.02
 #: The share of the rows that `threshold` keeps at least (``benchmarks/tuning/auto.py --section refine``): within noise
 #: of the best value on grids, where tight clusters want less and strong noise wants more.
 KEPT = 0.95
@@ -78,18 +80,19 @@ def means(synopsis: Synopsis) -> Synopsis:
     A mean of few rows is mostly noise, so it was shrunk to the middle of its box (`discreet.synopses.publishing`), a
     poor guess in a wide box. A better guess is the mean, inside the box, of a law along each axis: most rows as a
     Gaussian with the mean and the spread of the leaves that stand out of the noise, the others anywhere. How far that
-    guess holds is fitted to the means themselves. A synopsis without means is returned as it is.
+    guess holds is fitted to the means themselves, and how far means lie from it is what they show beyond their noise
+    (at most `TYPICAL_OFFSET`). A synopsis without means is returned as it is.
     """
     half = (synopsis.upper - synopsis.lower) / 2
     middle = synopsis.lower + half
     placed = np.isfinite(middle).all(axis=1) & (half > 0).all(axis=1)
     weights = synopsis.weights[placed].astype(np.float64)
-    heavy = weights > 2 * np.sqrt(synopsis.variances[placed])
-    if not synopsis.has_means or not (synopsis.variances > 0).all() or not heavy.any():
+    if not synopsis.has_means or not (synopsis.variances > 0).all() or not (weights > 0).any():
         return synopsis
+    heavy = (weights > 2 * np.sqrt(synopsis.variances[placed])) | (weights >= weights.max())
     middle, half, span = middle[placed], half[placed], synopsis.domain.high - synopsis.domain.low
-    kept = TYPICAL_OFFSET**2 / (TYPICAL_OFFSET**2 + synopsis.variances[placed] / np.maximum(weights, 1.0) ** 2)
-    kept = kept[:, np.newaxis]
+    noise = (synopsis.variances[placed] / np.maximum(weights, 1.0) ** 2)[:, np.newaxis]  # of a mean, in half widths
+    kept = TYPICAL_OFFSET**2 / (TYPICAL_OFFSET**2 + noise)
     drawn = (synopsis.points[placed] - middle) / kept  # before it was shrunk, but for what was clamped
     known = kept / half**2  # one over the variance of a mean, that of the rows' own place included, but for a factor
     points, share = synopsis.points[placed], weights[heavy] / weights[heavy].sum()
@@ -100,6 +103,9 @@ def means(synopsis: Synopsis) -> Synopsis:
         guess = center + spread * guess - middle
         holds = (known * drawn * guess).sum(axis=0) / np.maximum((known * guess**2).sum(axis=0), 1e-12)
         guess *= np.clip(holds, 0.0, 1.0)
+        seen = float(share @ (((drawn - guess) / half) ** 2 - noise)[heavy].mean(axis=1))
+        typical = min(max(seen, LEAST_OFFSET**2), TYPICAL_OFFSET**2)
+        kept = typical / (typical + noise)
         points = middle + np.clip(guess + kept * (drawn - guess), -half, half)
     moved = synopsis.points.copy()
     moved[placed] = points
