@@ -212,7 +212,9 @@ class RowsOfPersons:
     def bounded(self, limit: int, per_group: int | None, axes: Domain) -> Part:
         """Return the table of the rows that are kept."""
         found = [np.empty((0, len(self._choice.domain)), np.uint64)]
-        found += [part[:, HEAD:] for part in self._reduced(lambda e, by: self._choice.smallest(e, limit, per_group, by))]
+        found += [
+            part[:, HEAD:] for part in self._reduced(lambda e, by: self._choice.smallest(e, limit, per_group, by))
+        ]
         rows = np.ascontiguousarray(np.concatenate(found)).view(np.float64)
         return CoordinateTable(axes, rows[:, : len(axes)])
 
