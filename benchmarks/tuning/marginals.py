@@ -2,9 +2,10 @@
 
     python -m benchmarks.tuning.marginals [NAME=VALUE[,VALUE...] ...] [--tables "hidden 1,causes 5"] [--rows N]
 
-NAME is a constant of `bins.py`, `choice.py`, `field.py` or `release.py` of `discreet.synopses.marginals`, tried one at
-a time; without any, the grid of `TRIED` is. Budgets are ε = 1 and 10 with δ = 1e-9, and a pure ε of 1. Tables are those
-of `mixed_tables.py`. What is kept: the means over tables and seeds, for every value; that of today has its own line.
+NAME is a constant of `bins.py`, `choice.py`, `mixture.py`, `population.py` or `release.py` of
+`discreet.synopses.marginals`, tried one at a time; without any, the grid of `TRIED` is. Budgets are ε = 1 and 10 with
+δ = 1e-9, and a pure ε of 1. Tables are twelve of `mixed_tables.py`. What is kept: the means over tables and seeds, for
+every value; that of today has its own line.
 A run with one constant keeps its own file: `marginals_coarseness.json` and `marginals_tolerated.json` are earlier ones,
 on tables of the first family alone.
 """
@@ -20,23 +21,25 @@ import numpy as np
 from benchmarks._bench import save, show
 from benchmarks.tuning.mixed_tables import ROWS, table
 from discreet import MarginalSynopsis
-from discreet.synopses.marginals import bins, choice, field, release
+from discreet.synopses.marginals import bins, choice, mixture, population, release
 from discreet_studies.synthetic_tables.study import area, codes_of, errors
 
-MODULES = (bins, choice, field, release)
+MODULES = (bins, choice, mixture, population, release)
 BUDGETS = ((1.0, 1e-9), (10.0, 1e-9), (1.0, 0.0))
-TABLES = "hidden 1,causes 5,causes 7,written 0"
+TABLES = "hidden 0,hidden 1,causes 5,causes 7,written 0,written 1,classes 0,classes 1,parity 0,parity 3,ranks 0,ranks 1"
 #: What is tried beside the value of today.
 TRIED = {
     "COARSENESS": "1,4",
     "LEFT_OF_NOISE": "0.25,0.6",
-    "INDEPENDENCE": "0.5,2",
-    "INDEPENDENCE_OF_TRIPLES": "1,5",
+    "AIM": "0.9,1",
+    "SCATTER": "1,3",
+    "COMPONENTS": "512,2048",
+    "SHARP": "1,4",
     "SINGLE": "1/10,1/5",
     "SCORES": "1/20,1/5",
     "PURE_SINGLE": "1/10,3/10",
     "PURE_SCORES": "1/20,1/5",
-    "TARGET_WEIGHT": "1.5,3",
+    "TARGET_WEIGHT": "2,10",
     "CHANCE": "0.3,1",
     "PURE_TOLERATED": "0.007,0.015",
     "FINE": "0.01,0.04",

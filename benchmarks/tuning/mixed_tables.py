@@ -1,9 +1,11 @@
 """Invented tables of many columns, to tune marginal synopses on: none is modelled on a particular real table.
 
-Three families. ``hidden``: columns of mixed kinds that depend on four hidden numbers, with rare categories and heaps of
+Six families. ``hidden``: columns of mixed kinds that depend on four hidden numbers, with rare categories and heaps of
 zeros. ``causes``: every column depends on up to three earlier ones, and some repeat others in fewer words. ``written``:
 numbers as people write them (ages, favourite values, amounts that most have none of, caps, long tails) beside words. In
-the first two a target depends on six columns and on one interaction; in the last on all columns, one by one.
+the first two a target depends on six columns and on one interaction; in the third on all columns, one by one.
+``classes``: 24 columns that depend on hidden classes alone. ``parity``: a column that is the sum of two others modulo
+its size, beside a chain. ``ranks``: binned numbers that nearly determine each other, beside words.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ ROWS, MORE = 30_000, 10_000
 def table(name: str) -> tuple[pd.DataFrame, pd.DataFrame, Domain]:
     """Return rows to release, more rows to test on, and the declared columns, the target last; ``causes 3`` is one."""
     family, _, seed = name.partition(" ")
-    frame, domain = {"hidden": hidden, "causes": causes, "written": written}[family](int(seed))
+    frame, domain = FAMILIES[family](int(seed))
     return frame.iloc[:ROWS], frame.iloc[ROWS:].reset_index(drop=True), domain
 
 
@@ -172,3 +174,50 @@ def written(seed: int) -> tuple[pd.DataFrame, Domain]:
         score += (rng.normal(size=size) * 0.8)[word]
     made["target"], kinds["target"] = rng.random(total) < _chance(score + 0.5 * behind[:, 0], 1.2), [0, 1]
     return pd.DataFrame(made).astype(np.int64), Domain(kinds)
+
+
+def classes(seed: int) -> tuple[pd.DataFrame, Domain]:
+    """Columns that are independent given a hidden class."""
+    rng = np.random.default_rng(13_000 + seed)
+    total, many, width = ROWS + MORE, int(rng.integers(3, 12)), 24
+    which = rng.choice(many, total, p=rng.dirichlet(np.full(many, 3.0)))
+    sizes = [*rng.integers(2, 9, width - 1).tolist(), 2]
+    columns = []
+    for size in sizes:
+        ends = np.cumsum(rng.dirichlet(np.full(size, rng.uniform(0.5, 3.0)), many), axis=1)
+        columns.append(np.minimum((rng.random(total)[:, None] > ends[which]).sum(axis=1), size - 1))
+    return _coded(columns, sizes, [False] * width)
+
+
+def parity(seed: int) -> tuple[pd.DataFrame, Domain]:
+    """A column that is the sum of two others modulo its size, and a chain of columns."""
+    rng = np.random.default_rng(17_000 + seed)
+    total, size, width = ROWS + MORE, 2 + seed % 4, 6 + seed % 5
+    columns = [rng.integers(0, size, total) for _ in range(2)]
+    columns.append((columns[0] + columns[1]) % size)
+    while len(columns) < width:
+        columns.append(
+            np.where(rng.random(total) < 0.6, columns[-1] if len(columns) > 3 else 0, rng.integers(0, size, total))
+        )
+    columns.append(np.where(rng.random(total) < 0.3, columns[2] > 0, rng.random(total) < 0.3))
+    return _coded(columns, [*[size] * width, 2], [False] * (width + 1))
+
+
+def ranks(seed: int) -> tuple[pd.DataFrame, Domain]:
+    """Sizes, prices and weights of the same things, in 16 bins, and words about them."""
+    rng = np.random.default_rng(19_000 + seed)
+    total = ROWS + MORE
+    words = [rng.choice(size, total, p=rng.dirichlet(np.full(size, 2.0))) for size in (5, 7, 8)]
+    main = rng.normal(size=total) + 0.2 * (words[2] - 4) * rng.uniform(0, 1)
+    columns, sizes = list(words), [5, 7, 8]
+    for blur in (0.02, 0.02, 0.05, 0.2, rng.uniform(0.3, 1.0)):
+        value = main + blur * rng.normal(size=total) + 0.1 * rng.normal() * words[int(rng.integers(3))]
+        columns.append(np.minimum((_ranks(value) ** rng.uniform(1, 3) * 16).astype(int), 15))
+        sizes.append(16)
+    columns.append(rng.random(total) < _chance(main + 0.3 * words[1], 1.5))
+    return _coded(columns, [*sizes, 2], [False] * 3 + [True] * 5 + [False])
+
+
+FAMILIES = {
+    "hidden": hidden, "causes": causes, "written": written, "classes": classes, "parity": parity, "ranks": ranks,
+}  # fmt: skip

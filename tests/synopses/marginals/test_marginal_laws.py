@@ -21,7 +21,7 @@ from discreet import noise
 from discreet.core.budget.prices import Rho
 from discreet.engines.passes.marginals import AxisGrids
 from discreet.mechanisms import Gate, Noisy
-from discreet.synopses.marginals import estimator, field, release
+from discreet.synopses.marginals import estimator, mixture, release
 from enumeration import worst_loss
 from gates import gate_of
 from told_noise import told
@@ -37,8 +37,10 @@ FACTS = dc.Domain({**WIDE.to_dict(), "e": dc.Integer(5, 6)}, **TOLD)
 @pytest.fixture
 def no_climb(monkeypatch):
     """The model is post-processing; without it a fit takes a millisecond."""
-    monkeypatch.setattr(field.Field, "fit", lambda self, *_: self.marginals())
-    monkeypatch.setattr(field.Field, "settle", lambda *_: None)
+    monkeypatch.setattr(mixture.Mixture, "fit", lambda *_: None)
+    monkeypatch.setattr(mixture, "COMPONENTS", 4)
+    monkeypatch.setattr(mixture, "FEWEST_COMPONENTS", 4)
+    monkeypatch.setattr(release, "draw", lambda model, n, *_: np.zeros((len(model.sizes), n), np.int16))
     monkeypatch.setattr(release, "FEWEST", 4)
 
 
@@ -46,7 +48,6 @@ def no_climb(monkeypatch):
 def one_choice(monkeypatch, no_climb):
     """Choose pairs of columns once: every choice multiplies the outcomes to enumerate."""
     monkeypatch.setattr(release, "ROUNDS", (Fraction(1),))
-    monkeypatch.setattr(release, "SWEEPS", ((1, 1.0, 1.0),))
 
 
 def fit_pure(X: Any) -> str:

@@ -16,7 +16,7 @@ import pytest
 
 import discreet as dc
 from discreet.evaluation import broken_facts
-from discreet.synopses.marginals import bins, release
+from discreet.synopses.marginals import bins, population, release
 from discreet.synopses.marginals.facts import make_possible
 
 FOLLOWS = {"none": 0, "school": 9, "college": 13, "doctor": 20}
@@ -321,7 +321,10 @@ def test_a_population_of_which_no_row_is_possible_is_given_one_that_is():
 
 @pytest.mark.parametrize("fault", ["as_factors", "kept_apart"])
 def test_a_model_that_forgets_what_cannot_occur_is_caught(monkeypatch, fault):
-    monkeypatch.setattr(release, fault, {"as_factors": lambda *_: [], "kept_apart": lambda *_: None}[fault])
+    forgets = {"as_factors": lambda *_: [], "kept_apart": lambda *_: None}[fault]
+    for module in (release, population):
+        monkeypatch.setattr(module, fault, forgets, raising=False)
+    monkeypatch.setattr(population, "make_possible", lambda *_: None)
     monkeypatch.setattr(bins, "MOST_BINS", 8)  # a bin of about twelve years, of which three are impossible
     columns = {name: COLUMNS[name] for name in ("age", "relation")}
     told = dc.Domain(columns, impossible=[{"age": (64, 66), "relation": ["wife", "husband"]}])

@@ -6,13 +6,14 @@ the table's marginal and the model's, in whole rows. Bins with few rows are join
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core import FloatArray, IntArray
+from discreet.core import AnyArray, FloatArray, IntArray
 from discreet.core.budget import Epsilon, Price
 from discreet.engines.passes import GroupedMarginal
 from discreet.mechanisms import Gate
@@ -22,8 +23,6 @@ from discreet.mechanisms import Gate
 COARSENESS = 2.0
 #: How much of the noise is left after the model has drawn on it: of a measured pair, by experience.
 LEFT_OF_NOISE = 0.4
-#: Marginals measured in one round at most, per column; the second where noise is small.
-MOST_PER_COLUMN, FINE_PER_COLUMN = 3, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +87,20 @@ def chance_distance(expected: FloatArray) -> float:
     return float(np.sqrt(np.maximum(expected, 0.5) * (2 / math.pi)).sum())
 
 
-def pick(candidates: Sequence[Candidate], worth: FloatArray, budget: Price, most: int) -> tuple[list[int], list[Price]]:
+def beyond_pairs(candidates: Sequence[Candidate], worth: AnyArray) -> AnyArray:
+    """Return worths in which a triple has only what it adds to the most distant of its pairs.
+
+    Privacy: if a row moves every worth by at most 1, it moves the results by at most 1 for pairs and 2 for triples.
+    """
+    known = {c.marginal.columns: w for c, w in zip(candidates, worth, strict=True) if len(c.marginal.columns) == 2}
+    made = worth.copy()
+    for i, c in enumerate(candidates):
+        if len(c.marginal.columns) == 3:
+            made[i] -= max(0, *(known.get(pair, 0) for pair in itertools.combinations(c.marginal.columns, 2)))
+    return made
+
+
+def pick(candidates: Sequence[Candidate], worth: FloatArray, budget: Price) -> tuple[list[int], list[Price]]:
     """Choose what to measure by noisy worths, and divide a budget: post-processing.
 
     With c cells and weight w the sum of errors is least with ρ ∝ (w c)^(2/3), or ε ∝ √(w c). Candidates are taken in
@@ -100,15 +112,13 @@ def pick(candidates: Sequence[Candidate], worth: FloatArray, budget: Price, most
     chosen: list[int] = []
     gained = 0.0
     best = math.inf
-    for i in order[: 4 * most]:
+    for i in order:
         tried = [*chosen, i]
         left = -(gained + max(float(worth[i]), 0.0) * weights[i])
         added = _noise(cells[tried], weights[tried], budget)
         if not chosen or left + added < best:
             chosen, best = tried, left + added
             gained += max(float(worth[i]), 0.0) * weights[i]
-        if len(chosen) == most:
-            break
     return chosen, [*budget.divide(_power(budget, weights[chosen] * cells[chosen]))]
 
 
@@ -117,31 +127,33 @@ def pick_one_by_one(
 ) -> tuple[list[int], list[Price]]:
     """Choose what to measure by the exponential mechanism, one after the other, and divide a budget.
 
-    Privacy: ``worth`` is a distance less public numbers. A row moves it by at most 1 up or down, times its weight: all
-    changes lie in an interval of twice the largest weight, the span of the choice. Every choice is charged.
+    Privacy: ``worth`` is a distance less public numbers. A row moves it by at most 1 up or down, or by 2 if triples are
+    there (`beyond_pairs`), times its weight: all changes lie in an interval of twice that, the span of the choice.
+    Every choice is charged.
     """
+    reach = max(len(c.marginal.columns) for c in candidates) - 1
     weights = np.array([round(c.weight) for c in candidates], np.int64)
     cells = np.array([float(c.marginal.n_cells) for c in candidates])
     scores, left = worth * weights, np.arange(len(candidates))
     chosen: list[int] = []
     for price in looking.divide(np.ones(most)):
-        at = gate.choose(f"choice {len(chosen) + 1}", scores[left], price, 2 * int(weights.max()))
+        at = gate.choose(f"choice {len(chosen) + 1}", scores[left], price, 2 * reach * int(weights.max()))
         chosen.append(int(left[at]))
         left = np.delete(left, at)
     return chosen, [*budget.divide(_power(budget, weights[chosen] * cells[chosen]))]
 
 
-def spread(price: Price, share: float = 1.0) -> float:
-    """Return the standard deviation of the noise of a count for a share of a price, about."""
-    amount = price.shown * share
+def spread(price: Price) -> float:
+    """Return the standard deviation of the noise of a count for a price, about."""
+    amount = price.shown
     if math.isinf(amount):
         return 0.0
     return math.sqrt(2) / amount if isinstance(price, Epsilon) else math.sqrt(0.5 / amount)
 
 
-def mean_size(price: Price, share: float = 1.0) -> float:
+def mean_size(price: Price) -> float:
     """Return the mean absolute value of that noise, about."""
-    return spread(price, share) * (math.sqrt(0.5) if isinstance(price, Epsilon) else math.sqrt(2 / math.pi))
+    return spread(price) * (math.sqrt(0.5) if isinstance(price, Epsilon) else math.sqrt(2 / math.pi))
 
 
 def better_one_by_one(scores: int, choices: int, price: Price) -> bool:
@@ -162,5 +174,5 @@ def _power(price: Price, sizes: FloatArray) -> FloatArray:
 def _noise(cells: FloatArray, weights: FloatArray, budget: Price) -> float:
     shares = _power(budget, weights * cells)
     shares = shares / shares.sum()
-    sizes = np.array([mean_size(budget, float(s)) for s in shares])
+    sizes = mean_size(budget) * shares ** (-1.0 if isinstance(budget, Epsilon) else -0.5)
     return LEFT_OF_NOISE * float(weights @ (cells * sizes))

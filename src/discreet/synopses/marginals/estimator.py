@@ -26,6 +26,8 @@ class MarginalSynopsis(Declared, Estimator):
 
     For 5 to 200 columns of mixed kinds. The synopsis answers any question and says which columns were measured
     together. Its synthetic rows (`Synopsis.sample`) follow the table in every marginal that the model knows.
+    The model is a mixture of products, fitted until it meets every measured marginal within its noise, or for 300
+    steps. Marginals that are missed even then are listed as ``missed`` in the guarantee's parameters.
 
     Attributes
     ----------
@@ -38,10 +40,12 @@ class MarginalSynopsis(Declared, Estimator):
     -------
     Neighbours: add or remove one row. It changes one cell of every marginal by 1, so each has L1 and L2 sensitivity 1.
     Scores are L1 distances between marginals and what was released before; a row moves each by at most 1, P of them by
-    √P in L2 and P in L1. Declared facts change none of this: a column that is a function of another is not read at all,
-    and rows that are declared impossible are left out each by itself, so tables that differ in one row differ in at
-    most one afterwards. Every draw is charged where it is made, and prices are functions of public values and of
-    earlier outputs: the charges add up to at most the budget. Bins, choice, model and rows are post-processing.
+    √P in L2 and P in L1. Where triples are chosen one by one, each by what it adds to its pairs, a row moves a score
+    by at most 2, and the choice has noise for that. Declared facts change none of this: a column that is a function of
+    another is not read at all, and rows that are declared impossible are left out each by itself, so tables that differ
+    in one row differ in at most one afterwards. Every draw is charged where it is made, and prices are functions of
+    public values and of earlier outputs: the charges add up to at most the budget. How many marginals are measured
+    follows from noisy scores or from public values. Bins, choice, model and rows are post-processing.
     If the domain declares a person as the unit, neighbours differ in all rows of one person. At most ``unit.rows`` of
     them are used, and all noise is that of ε/rows, or ρ/rows².
 
@@ -203,4 +207,5 @@ def _facts(found: Findings, settings: MarginalSettings, workload: str, domain: D
             {"columns": [names[c] for c in m.marginal.columns], "cells": m.marginal.n_cells, "variance": m.variance}
             for m in found.measured
         ],
+        "missed": [[names[c] for c in columns] for columns in found.missed],
     }

@@ -16,7 +16,7 @@ from discreet.core import AnyArray, Column, Date, FloatArray, Function, IntArray
 from discreet.engines.passes import AxisGrids, GroupedMarginal
 from discreet.noise.stream import numpy_stream
 from discreet.synopses.marginals.bins import Bins
-from discreet.synopses.marginals.field import Factor
+from discreet.synopses.marginals.mixture import Factor
 
 #: One combination: from its columns to which of their bins belong to it.
 Zero = dict[int, NDArray[np.bool_]]
@@ -40,7 +40,7 @@ def on_bins(grid: AxisGrids, bins: Sequence[Bins]) -> list[Zero]:
 
 
 def as_factors(zeros: Sequence[Zero]) -> list[Factor]:
-    """Return a table of the model for each set of columns that combinations are about; it is never moved."""
+    """Return what is known of each set of columns that combinations are about: some of its cells hold no row."""
     made = []
     for columns in dict.fromkeys(tuple(sorted(one)) for one in zeros):
         told = [one for one in zeros if tuple(sorted(one)) == columns]
@@ -48,9 +48,8 @@ def as_factors(zeros: Sequence[Zero]) -> list[Factor]:
             np.unique(np.array([one[c] for one in told]), axis=1, return_inverse=True)[1].ravel() for c in columns
         ]
         marginal = GroupedMarginal(columns, groups)
-        factor = Factor(marginal, np.zeros(marginal.n_cells), np.ones(marginal.n_cells), fixed=True)
-        factor.theta[no_rows(marginal, told)] = -np.inf
-        made.append(factor)
+        empty = no_rows(marginal, told)
+        made.append(Factor(marginal, np.zeros(len(empty)), np.where(empty, 1.0, np.inf), empty))
     return made
 
 

@@ -23,11 +23,10 @@ from discreet.mechanisms import Moves
 from discreet.noise import numpy_stream
 from discreet.synopses.marginals.bins import Bins, consistent, levels, make_bins, public_grid
 from discreet.synopses.marginals.choice import (
-    FINE_PER_COLUMN,
     LEFT_OF_NOISE,
-    MOST_PER_COLUMN,
     Candidate,
     better_one_by_one,
+    beyond_pairs,
     chance_distance,
     coarsen,
     distances,
@@ -37,7 +36,8 @@ from discreet.synopses.marginals.choice import (
     spread,
 )
 from discreet.synopses.marginals.facts import Zero, as_factors, kept_apart, make_possible, no_rows, on_bins
-from discreet.synopses.marginals.field import Factor, Field, count_codes, even_rows, to_watch
+from discreet.synopses.marginals.mixture import Factor, Mixture
+from discreet.synopses.marginals.population import draw, even_rows
 from discreet.synopses.opening import OpenRelease
 
 #: Shares of the budget: for single columns; of the rest for scores; of what is left for each round.
@@ -45,14 +45,10 @@ SINGLE, SCORES = Fraction(3, 20), Fraction(1, 10)
 #: The same where prices add up as ε does, not as its square.
 PURE_SINGLE, PURE_SCORES = Fraction(1, 5), Fraction(1, 10)
 ROUNDS = (Fraction(1, 2), Fraction(1, 2))
-#: Sweeps of the population per round, with the first and the last step.
-SWEEPS = ((10, 1.0, 0.1), (30, 2.0, 0.1))
 #: The population: as many rows as the table is said to have, but within these.
 FEWEST, MOST = 2_000, 2**16
-#: Pairs so far from independence (as a share of all rows) that neither column can be drawn without the other.
-BOUND = 0.9
 #: How much more errors of marginals with the target matter.
-TARGET_WEIGHT = 2.0
+TARGET_WEIGHT = 5.0
 #: How many pairs are worth a look: the noise that one may have, as a share of the rows (the second where prices add up
 #: as ε does), and its cells. With 0.01 only two pairs of a small table were measured; of 0.01 to 0.3 none did better
 #: than 0.1 on generated tables of 3,000 rows (``benchmarks/results/marginals_tolerated.json``).
@@ -98,6 +94,8 @@ class Findings:
     codes: AnyArray = field(default_factory=lambda: np.zeros((0, 0), np.int16))
     known: list[FloatArray] = field(default_factory=list)
     root: int = 0
+    #: Columns of measured marginals that the model misses by more than their noise.
+    missed: list[tuple[int, ...]] = field(default_factory=list)
 
 
 def find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
@@ -114,32 +112,26 @@ def find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
     found.known = [onto_simplex(b.counts, rows) for b in found.bins]
     root = found.root = gate.free.root()
     found.codes = even_rows(found.known, int(min(max(round(rows), FEWEST), MOST)), (root, 0))
-    make_possible(found.codes, found.zeros, (root, len(ROUNDS) + 2))
     if alone:
+        make_possible(found.codes, found.zeros, (root, len(ROUNDS) + 2))
         return found
     rest = gate.left
-    factors = [_of_column(j, b, rows) for j, b in enumerate(found.bins)]
-    for factor, known in zip(factors, found.known, strict=True):
-        factor.rest = np.log(np.maximum(known, 0.02 * np.sqrt(factor.variances) + 1e-3) / rows)
-        factor.theta = factor.rest.copy()
-    bound: list[tuple[int, int]] = []
+    sizes = [b.size for b in found.bins]
+    factors = [_of_column(j, b) for j, b in enumerate(found.bins)]
+    floors = [0.02 * np.sqrt(f.variances) + 1e-3 for f in factors]
+    shares = [np.maximum(k, floor) for k, floor in zip(found.known, floors, strict=True)]
+    model = Mixture(sizes, [k / k.sum() for k in shares], (root, 1))
     if found.zeros:  # what they alone make of the columns need not be measured
         factors += as_factors(found.zeros)
-        schedule = SWEEPS[0]
-        Field([b.size for b in found.bins], factors, rows, found.codes, (root, len(ROUNDS) + 3)).fit(*schedule)
-    for number, (share, schedule) in enumerate(zip(ROUNDS, SWEEPS, strict=True)):
-        new = _round(opening, grid, found, settings, rest * share, number)
+        model.fit(factors, rows)
+    for number, share in enumerate(ROUNDS):
+        new = _round(opening, grid, found, settings, rest * share, number, model)
         factors += [Factor(m.marginal, m.counts.astype(np.float64), np.full(len(m.counts), m.variance)) for m in new]
-        if number == 0:
-            bound = _start(factors, found.known, rows)
-        sizes = [b.size for b in found.bins]
-        last = number == len(ROUNDS) - 1
-        watched = list(to_watch(sizes, found.codes.shape[1], settings.target)) if last else []
-        model = Field(sizes, factors, rows, found.codes, (root, number + 1), bound, watched)
         stage("model")
-        goals = model.fit(*schedule)
-        found.known = [onto_simplex(goal, rows) for goal in goals[: len(found.bins)]]
-    model.settle(goals)
+        model.fit(factors, rows)
+        found.known = [onto_simplex(p * rows, rows) for p in model.expected(f.marginal for f in factors[: len(sizes)])]
+    found.missed = model.missed
+    found.codes = draw(model, found.codes.shape[1], found.zeros, settings.target, (root, len(ROUNDS) + 2))
     return found
 
 
@@ -200,7 +192,13 @@ def _single(opening: OpenRelease, grid: AxisGrids, price: Price) -> Findings:
 
 
 def _round(
-    opening: OpenRelease, grid: AxisGrids, found: Findings, settings: MarginalSettings, budget: Price, number: int
+    opening: OpenRelease,
+    grid: AxisGrids,
+    found: Findings,
+    settings: MarginalSettings,
+    budget: Price,
+    number: int,
+    model: Mixture,
 ) -> list[Measured]:
     """Score all candidates and measure the best."""
     width = len(opening.domain)
@@ -212,23 +210,22 @@ def _round(
     job = MarginalsPass(grid, tuple(_on_cells(c.marginal, found.bins) for c in candidates))
     raw = opening.source.marginals(job)
     rows = max(found.total, 1.0)
-    expected = _expected([c.marginal for c in candidates], found, rows, number)
+    expected = _expected([c.marginal for c in candidates], found, rows, number, model)
     label = f"round {number + 1}"
     gate = opening.gate.sequential(label)
     far = distances(raw, expected)
     by_chance = (0.0 if _is_fine(found) else CHANCE) * np.array([chance_distance(e) for e in expected])
-    most = min((FINE_PER_COLUMN if _is_fine(found) else MOST_PER_COLUMN) * width, len(candidates))
-    few = max(1, round(min(most, affordable(paying, rows))))
+    few = max(1, round(min(len(candidates), affordable(paying, rows))))
     if better_one_by_one(len(candidates), few, looking):
         cost = np.array([c.marginal.n_cells * mean_size(paying / few) for c in candidates])
-        worth = far - np.rint(by_chance + LEFT_OF_NOISE * cost).astype(np.int64)
+        worth = beyond_pairs(candidates, far) - np.rint(by_chance + LEFT_OF_NOISE * cost).astype(np.int64)
         chosen, prices = pick_one_by_one(gate, candidates, worth, looking, paying, few)
     else:
         # A row moves each of P distances by at most 1: together by P in l1, and by √P in l2.
         noisy, law = gate.numbers("scores", far, looking, Moves(l1=len(far), l2_squared=len(far)))
         looked = zip([c.marginal for c in candidates], noisy, strict=True)
         found.scores = [(_told(m), float(y), law.variance, m.n_cells) for m, y in looked]
-        chosen, prices = pick(candidates, noisy - by_chance, paying, most)
+        chosen, prices = pick(candidates, beyond_pairs(candidates, noisy - by_chance), paying)
     measured = []
     for i, price in zip(chosen, prices, strict=True):
         marginal = candidates[i].marginal
@@ -306,14 +303,17 @@ def _coarse(
         noise = 1.5 * max(noise, 1.0)
 
 
-def _expected(marginals: Sequence[GroupedMarginal], found: Findings, rows: float, number: int) -> list[FloatArray]:
+def _expected(
+    marginals: Sequence[GroupedMarginal], found: Findings, rows: float, number: int, model: Mixture
+) -> list[FloatArray]:
     """Return what the model makes of marginals; at first all columns are independent, but for what cannot occur."""
-    counted = count_codes(found.codes, marginals) if number > 0 or found.zeros else []
-    told = [counted[i] * (rows / found.codes.shape[1]) for i in range(len(counted))]
     if number > 0:
-        return told
+        return [p * rows for p in model.expected(marginals)]
     tied = [sum(any(c in one for one in found.zeros) for c in m.columns) > 1 for m in marginals]
-    return [told[i] if t else _independent(marginals[i], found.known, rows) for i, t in enumerate(tied)]
+    return [
+        model.expected([m])[0] * rows if t else _independent(m, found.known, rows)
+        for m, t in zip(marginals, tied, strict=True)
+    ]
 
 
 def _independent(marginal: GroupedMarginal, known: Sequence[FloatArray], rows: float) -> FloatArray:
@@ -323,37 +323,8 @@ def _independent(marginal: GroupedMarginal, known: Sequence[FloatArray], rows: f
     return made
 
 
-def _of_column(j: int, bins: Bins, rows: float) -> Factor:
+def _of_column(j: int, bins: Bins) -> Factor:
     return Factor(GroupedMarginal([j], [np.arange(bins.size)]), bins.counts, np.maximum(bins.variances, 1e-6))
-
-
-def _start(factors: Sequence[Factor], known: Sequence[FloatArray], rows: float) -> list[tuple[int, int]]:
-    """Set the tables of the strongest pairs that form a forest to what a forest has; return those too strong to part.
-
-    In a forest the table of a pair is the logarithm of what it has more than independence, exactly; so the climb begins
-    near its end.
-    """
-    pairs = [f for f in factors if len(f.columns) == 2 and not f.fixed]
-    strength = {}
-    for f in pairs:
-        even = _independent(f.marginal, known, rows)
-        noise = np.sqrt(f.variances * 2 / math.pi).sum()
-        strength[id(f)] = float(np.abs(f.counts - even).sum() - noise) / rows
-    root = list(range(len(known)))
-
-    def find(c: int) -> int:
-        while root[c] != c:
-            c = root[c]
-        return c
-
-    for f in sorted(pairs, key=lambda f: -strength[id(f)]):
-        a, b = (find(c) for c in f.columns)
-        if a != b:
-            root[a] = b
-            floor = 0.1 * np.sqrt(f.variances) + 0.1
-            even = np.maximum(_independent(f.marginal, known, rows), floor)
-            f.theta = np.clip(np.log(np.maximum(onto_simplex(f.counts, rows), floor) / even), -5.0, 5.0)
-    return [(f.columns[0], f.columns[1]) for f in pairs if strength[id(f)] > BOUND]
 
 
 def onto_simplex(y: FloatArray, total: float) -> FloatArray:
