@@ -23,18 +23,8 @@ illness = {categories = ["none", "flu", "gout"], role = "sensitive"}
 """
 #: Several rows per person, dates, decimal commas and marks between thousands.
 _STAYS = """
-[source]
-delimiter = ";"
-decimal = ","
-thousands = "."
-dates = ["%d.%m.%Y"]
-
-[unit]
-person = "who"
-rows = 3
-group = ["day"]
-per_group = 2
-
+source = {delimiter = ";", decimal = ",", thousands = ".", dates = ["%d.%m.%Y"]}
+unit = {person = "who", rows = 3, group = ["day"], per_group = 2}
 [columns]
 who = {role = "person"}
 day = {bounds = [2025-01-01, 2025-12-31], role = "quasi-identifier"}
@@ -45,19 +35,17 @@ illness = {categories = ["none", "flu", "gout"], role = "sensitive"}
 _POINTS = "[columns]\nage = {bounds = [0, 120]}\nincome = {bounds = [0, 1000]}\n"
 #: Rows of the generated tables: small ones take other ways, which compile less.
 _ROWS = (40_000, 2_000)
+_PEOPLE = ("all", "stays")
 _BUDGET, _DELTA = {"epsilon": 1.0}, {"delta": 1e-6}
 #: For each verb, the jobs that use its kernels: schema, parameters, and the name of the output.
 JOBS: dict[str, tuple[tuple[str, dict[str, Any], str], ...]] = {
-    "synopsis": tuple(
-        (schema, _BUDGET | {"method": method}, "release")
-        for schema, method in product(("all", "stays"), ("grid", "tree"))
-    ),
-    "synthesize": tuple((schema, _BUDGET | more, "table") for schema in ("all", "stays") for more in ({}, _DELTA)),
+    "synopsis": tuple((s, _BUDGET | {"method": m}, "release") for s in _PEOPLE for m in ("grid", "tree")),
+    "synthesize": tuple((schema, _BUDGET | more, "table") for schema in _PEOPLE for more in ({}, _DELTA)),
     "cluster": tuple((schema, _BUDGET | {"n_clusters": 5}, "centers") for schema in ("points", "all", "stays")),
     "anonymize": tuple(
         (schema, {"k": 20, "method": method} | ({} if method == "microaggregation" else {"l": 2.0}), "release")
         for method in ("density-tree", "mondrian", "generalization", "microaggregation")
-        for schema in (("all",) if method == "microaggregation" else ("all", "stays"))  # it counts rows
+        for schema in _PEOPLE[: 1 if method == "microaggregation" else 2]  # it counts rows
     ),
     "perturb": (
         ("all", _BUDGET | {"method": "nd-laplace", "radius": 5.0, "category_epsilon": 1.0}, "release"),
@@ -132,7 +120,7 @@ def _stays(rows: int) -> str:
     """Return a table of persons, some of whom are numbers."""
     lines = ["who;day;age;cost;illness"]
     for i in range(rows):
-        who, day = 7 * i % (rows // 2), f"{1 + i % 28:02d}.{1 + i % 12:02d}.2025"
-        cost, illness = f"{i % 7}.{i * i % 997:03d},{i % 10}", ("none", "flu", "gout")[i * i % 3]
-        lines.append(f"{who if i % 3 else f'P{who}'};{day};{i % 101};{cost};{illness}")
+        who, cost = 7 * i % (rows // 2), f"{i % 7}.{i * i % 997:03d},{i % 10}"
+        day = f"{1 + i % 28:02d}.{1 + i % 12:02d}.2025"
+        lines.append(f"{'' if i % 3 else 'P'}{who};{day};{i % 101};{cost};{('none', 'flu', 'gout')[i * i % 3]}")
     return "\n".join(lines) + "\n"

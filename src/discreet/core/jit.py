@@ -4,9 +4,8 @@ Numba checks only a kernel's own file for changes, not the kernels it calls. So 
 folder, under a name that depends on the version, the text of the kernel's module and the texts of the kernels it calls.
 Clones and environments with the same text share it. Nothing is written into the installation.
 
-Compiling takes seconds, once per machine and method. The logger ``discreet.kernels`` reports it as a warning, at most
-once per subpackage: Python prints it on the error stream unless a program decides otherwise. DISCREET_QUIET=1 silences
-it.
+Compiling takes seconds, once per machine and method. The logger ``discreet.kernels`` warns once per subpackage: Python
+prints it on the error stream unless a program decides otherwise. DISCREET_QUIET=1 silences it.
 """
 
 import gc
@@ -46,10 +45,7 @@ _LINE = "discreet: compiling for this machine; the first use of a method takes a
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]
-    """Logs that kernels are being compiled, if that takes long in total; no garbage is collected meanwhile.
-
-    It logs once per subpackage: another kind of method compiles again.
-    """
+    """Logs, once per subpackage, that compiling kernels takes long; no garbage is collected meanwhile."""
 
     def __init__(self) -> None:
         self._inside, self._since, self._taken = 0, 0.0, 0.0

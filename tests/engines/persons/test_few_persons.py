@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -146,8 +146,8 @@ def test_a_small_file_of_persons_gives_the_same_rows(
         if not quick:
             monkeypatch.setattr(text_numbers, "plain_numbers", lambda *_: None)
         source = dc.engines.open(tmp_path / "stays.csv", domain)
-        people = bounded.PersonTable(source, domain.unit, domain, axes, KEY)
-        found.append((people.histogram(6), people.bounded(3).parts[0]._rows.view(np.uint64)))
+        people = bounded.PersonTable(source, cast(dc.Person, domain.unit), domain, axes, KEY)
+        found.append((people.histogram(6), cast(Any, people.bounded(3).parts[0])._rows.view(np.uint64)))
     assert 500 < len(found[0][1]) < n
     for few, many in zip(*found, strict=True):
         np.testing.assert_array_equal(few, many)
@@ -166,7 +166,7 @@ def test_dates_are_read_alike() -> None:
     texts += [b"112024", b"1.1.2024 23:59:60", b" 01.02.2024\t", b"", b"29.2.2023", b"1.2.99999", b"31.12.69 1:2"]
     values = pa.array([*texts, None], pa.large_binary())
     for written in ("%d.%m.%Y", "%d.%m.%y %H:%M", "%d%m%Y", "%Y/%m/%d", "%d.%m.%Y %H:%M:%S"):
-        few = text_dates._parse(values.fill_null(b""), written, text_dates._parse_days.py_func)
+        few = text_dates._parse(values.fill_null(b""), written, cast(Any, text_dates._parse_days).py_func)
         many = text_dates._parse(values.fill_null(b""), written, text_dates._parse_days)
         np.testing.assert_array_equal(few, many)
         np.testing.assert_array_equal(text_dates.days_by_format(values, written), many)

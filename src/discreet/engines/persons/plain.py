@@ -62,15 +62,10 @@ def sort_entries(p0: Any, p1: Any, r: Any) -> Any:
     return np.lexsort((r, p1, p0))  # all entries of one part share their first bits, which the kernel leaves out
 
 
-def _firsts(order: Any, *words: Any) -> Any:
-    """Return where another person or row begins among sorted entries."""
-    new = np.ones(len(order), np.bool_)
-    new[1:] = np.any([word[order[1:]] != word[order[:-1]] for word in words], axis=0)
-    return np.flatnonzero(new)
-
-
 def merge_equal(order: Any, p0: Any, p1: Any, r: Any, counts: Any) -> Any:
-    first = _firsts(order, p0, p1, r)
+    new = np.ones(len(order), np.bool_)
+    new[1:] = np.any([word[order[1:]] != word[order[:-1]] for word in (p0, p1, r)], axis=0)
+    first = np.flatnonzero(new)
     return order[first], np.add.reduceat(counts[order], first) if len(first) else counts[:0]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core import FEW_STEPS, FloatArray, IntArray, few, jit
+from discreet.core import FEW_STEPS, FloatArray, IntArray, few, jit, quickly
 from discreet.core.schema import DIRECTIVES
 
 _CODES = {letter: code for code, letter in enumerate("YymdHMS", start=1)}
@@ -21,7 +21,8 @@ def days_by_format(texts: pa.LargeBinaryArray, written: str) -> FloatArray:
     if few(_parse_days, len(texts)):
         different = pc.dictionary_encode(texts)
         if len(found := different.dictionary) <= FEW_STEPS // 4:  # read within a tenth of a second
-            return _parse(found, written, _parse_days.py_func)[different.indices.to_numpy()]
+            days = _parse(found, written, quickly(_parse_days, len(found)))
+            return np.asarray(days[different.indices.to_numpy()])
     return _parse(texts, written, _parse_days)
 
 
@@ -29,7 +30,7 @@ def _parse(texts: pa.LargeBinaryArray, written: str, parse: Any) -> FloatArray:
     _, offsets, data = texts.buffers()
     places = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
     letters = np.frombuffer(data if data is not None and data.size else b"\0", np.uint8)
-    return parse(letters, places, *_steps(written))
+    return np.asarray(parse(letters, places, *_steps(written)))
 
 
 def _steps(written: str) -> tuple[IntArray, IntArray, IntArray]:

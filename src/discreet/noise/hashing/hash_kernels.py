@@ -105,10 +105,11 @@ def _hash_padded(data: Any, sizes: Any, width: int, tag: Any, k0: Any, k1: Any) 
     padded[np.arange(len(sizes)), sizes] = tag
     words, last = padded.view("<u8").astype(np.uint64), (sizes + 1) // 8
     words[np.arange(len(sizes)), last] |= (sizes + 1).astype(np.uint64) << _R56
-    state = np.stack([np.full(len(sizes), word) for word in begin(k0, k1)])
+    state: Any = np.stack([np.full(len(sizes), word) for word in begin(k0, k1)])
     for place in range(width):
         more = last >= place
-        state[:, more] = absorb(*state[:, more], words[more, place])
+        v0, v1, v2, v3 = state[:, more]
+        state[:, more] = absorb(v0, v1, v2, v3, words[more, place])
     return finish(*state)
 
 
