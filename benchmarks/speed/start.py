@@ -3,7 +3,8 @@
     python -m benchmarks.speed.start
     python -m benchmarks.speed.start --only anonymize risk --no-cold
 
-Every command runs in a process of its own, on a generated table of 4,000 rows and 5 columns. Cold: with an empty folder
+Every command runs in a process of its own, on a generated table of 4,000 rows and 5 columns; those of "stays" on one of
+4,000 rows of 1,500 persons, with dates, decimal commas and marks between thousands. Cold: with an empty folder
 for compiled kernels. Warm: the kernels are there; the best of several runs counts. Seconds are processor seconds of the
 process, as the operating system counts them, next to elapsed seconds. `bare` is
 ``python -c "import numpy, numba, pyarrow"``, measured in turns with the warm commands. Modules are counted in one more
@@ -66,8 +67,28 @@ role = "quasi-identifier"
 categories = ["none", "cold", "flu", "asthma", "gout"]
 role = "sensitive"
 """
+STAYS = """
+[source]
+delimiter = ";"
+decimal = ","
+thousands = "."
+dates = ["%d.%m.%Y"]
+missing = ["k.A."]
+
+[unit]
+person = "patient"
+rows = 4
+
+[columns]
+patient = {role = "person"}
+age = {kind = "integer", bounds = [0, 120], role = "quasi-identifier"}
+admitted = {bounds = [2025-01-01, 2025-12-31], role = "quasi-identifier"}
+cost = {bounds = [0, 10000], role = "quasi-identifier"}
+ward = {categories = ["surgery", "neurology", "emergency"], role = "quasi-identifier"}
+illness = {categories = ["none", "cold", "flu", "asthma", "gout"], role = "sensitive"}
+"""
 POINTS = "[columns.age]\nbounds = [0, 100]\n\n[columns.cost]\nbounds = [0, 1000]\n"
-TABLE = "people.csv --schema schema.toml"
+TABLE, PERSONS = "people.csv --schema schema.toml", "stays.csv --schema stays.toml"
 #: Commands of the terminal; those with "$" are programs in Python.
 COMMANDS = {
     "help": "--help",
@@ -80,6 +101,9 @@ COMMANDS = {
     "cluster": "cluster people.csv --schema points.toml --epsilon 1 -k 5 -o centers.csv",
     "synthesize": f"synthesize {TABLE} --epsilon 1 --delta 1e-9 -o synthetic.parquet",
     "report": "report given.parquet -o report.html",
+    "stays: synopsis": f"synopsis {PERSONS} --epsilon 1 -o stays.parquet",
+    "stays: anonymize": f"anonymize {PERSONS} --k 10 --l 2 -o stays-safe.csv",
+    "stays: synthesize": f"synthesize {PERSONS} --epsilon 1 --delta 1e-9 -o stays-synthetic.parquet",
     "HadamardSketch": "$import discreet as dc; m = dc.local.HadamardSketch(epsilon=2, key=7); "
     "v = ['a', 'b'] * 2000; m.estimate(m.aggregate(m.encode(v)), ['a', 'b'])",
     "DensityTree, 30,000 rows": "$import numpy as np, discreet as dc; "
@@ -91,6 +115,7 @@ COMMANDS = {
 GOALS: dict[str, tuple[float | None, float | None]] = {
     "synopsis": (5, 2.5), "anonymize": (12, 2.5), "risk": (5, 2.5), "ask": (5, 2.5), "perturb": (5, 2.5),
     "cluster": (5, 4), "synthesize": (5, 4), "report": (5, 4), "HadamardSketch": (5, None), "studio": (None, 3),
+    "stays: synopsis": (5, 2.5), "stays: anonymize": (5, 2.5), "stays: synthesize": (8, 4),
 }  # fmt: skip
 
 
@@ -125,7 +150,7 @@ def main() -> None:
 
 
 def write_files(place: Path) -> None:
-    """Write the table, its schemas, and the synopsis that is asked and reported on."""
+    """Write the tables, their schemas, and the synopsis that is asked and reported on."""
     rng = random.Random(1)
     rows = ["age,cost,visits,sex,illness"]
     for _ in range(ROWS):
@@ -137,6 +162,16 @@ def write_files(place: Path) -> None:
     (place / "people.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     (place / "schema.toml").write_text(SCHEMA, encoding="utf-8")
     (place / "points.toml").write_text(POINTS, encoding="utf-8")
+    rows = ["patient;age;admitted;cost;ward;illness"]
+    for _ in range(ROWS):
+        age = rng.randint(0, 99) if rng.random() < 0.95 else "k.A."
+        admitted = f"{rng.randint(1, 28):02d}.{rng.randint(1, 12):02d}.2025"
+        cost = f"{rng.randint(0, 9)}.{rng.randint(0, 999):03d},{rng.randint(0, 99):02d}"
+        ward = rng.choice(("surgery", "neurology", "emergency"))
+        illness = rng.choice(("none", "cold", "flu", "asthma", "gout"))
+        rows.append(f"P{rng.randint(1, 1500):05d};{age};{admitted};{cost};{ward};{illness}")
+    (place / "stays.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    (place / "stays.toml").write_text(STAYS, encoding="utf-8")
     run(place, command(f"synopsis {TABLE} --epsilon 1 -o given.parquet"), place / "warm")
 
 

@@ -100,8 +100,11 @@ def test_the_reference_gives_the_published_vectors(length: int, published: int) 
     assert siphash24(OFFICIAL_KEY, bytes(range(length))) == published
 
 
-def test_the_kernel_gives_the_vectors_of_all_official_messages() -> None:
+@pytest.mark.parametrize("few", [True, False])
+def test_the_kernel_gives_the_vectors_of_all_official_messages(few: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Message 00 01 .. n-1 is the content 00 .. n-2 followed by the tag n-1."""
+    monkeypatch.setattr(kernels, "few", lambda *_: few)
+    monkeypatch.setattr(kernels, "_plain_rows", [0])
     k0, k1 = np.frombuffer(OFFICIAL_KEY, np.uint64)
     for n in range(1, 64):
         out = np.empty(1, np.uint64)

@@ -39,6 +39,26 @@ city = {categories = ["A", "B", "C", "D", "E", "F"], role = "quasi-identifier"}
 sex = {categories = ["f", "m"], role = "quasi-identifier"}
 disease = {categories = ["flu", "cold", "cancer", "none"], role = "sensitive"}
 """
+#: As clinics keep them: several rows per person, dates, decimal commas and marks between thousands.
+STAYS = """[source]
+delimiter = ";"
+decimal = ","
+thousands = "."
+dates = ["%d.%m.%Y"]
+missing = ["k.A."]
+
+[unit]
+person = "patient"
+rows = 4
+
+[columns]
+patient = {role = "person"}
+age = {kind = "integer", bounds = [0, 120], role = "quasi-identifier"}
+admitted = {bounds = [2025-01-01, 2025-12-31], role = "quasi-identifier"}
+cost = {bounds = [0, 10000], role = "quasi-identifier"}
+ward = {categories = ["A", "B", "C"], role = "quasi-identifier"}
+disease = {categories = ["flu", "cold", "cancer"], role = "sensitive"}
+"""
 
 
 def compiled(folder: Path, script: str, *arguments: str) -> list[str]:
@@ -65,6 +85,37 @@ def people(tmp_path: Path) -> Path:
     (tmp_path / "people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (tmp_path / "schema.toml").write_text(SCHEMA, encoding="utf-8")
     return tmp_path
+
+
+@pytest.fixture
+def stays(tmp_path: Path) -> Path:
+    """Write 4,000 rows of about 1,500 persons, and their schema."""
+    rng, lines = np.random.default_rng(1), ["patient;age;admitted;cost;ward;disease"]
+    for _ in range(4000):
+        day = f"{rng.integers(1, 29):02d}.{rng.integers(1, 13):02d}.2025"
+        cost = f"{rng.integers(0, 10)}.{rng.integers(0, 1000):03d},{rng.integers(0, 100):02d}"
+        age = rng.integers(0, 99) if rng.random() < 0.95 else "k.A."
+        ill = rng.choice(["flu", "cold", "cancer"])
+        lines.append(f"P{rng.integers(0, 1500):05d};{age};{day};{cost};{rng.choice(list('ABC'))};{ill}")
+    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (tmp_path / "schema.toml").write_text(STAYS, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("verb", "most"),
+    [
+        ("risk", 0),
+        ("synopsis --epsilon 1 -o s.parquet", 6),
+        pytest.param("anonymize --k 10 --l 2 -o safe.csv", 16, marks=pytest.mark.slow),
+        pytest.param("synthesize --epsilon 1 --delta 1e-9 -o synthetic.csv", 19, marks=pytest.mark.slow),
+    ],
+)
+def test_persons_dates_and_decimal_commas_compile_nothing_more(stays: Path, verb: str, most: int) -> None:
+    name, *options = verb.split()
+    names = compiled(stays, COMMAND, name, "people.csv", "--schema", "schema.toml", *options)
+    assert len(names) <= most, names
+    assert not [n for n in names if "engines" in n]
 
 
 @pytest.mark.parametrize(
@@ -277,3 +328,16 @@ def test_what_is_prepared_is_not_compiled_again(people: Path) -> None:
     for verb in ("risk", "anonymize"):
         more = ("--k", "10", "-o", "safe.csv") if verb == "anonymize" else ()
         assert compiled(people, COMMAND, verb, "people.csv", "--schema", "schema.toml", *more) == []
+
+
+@pytest.mark.slow
+def test_what_is_prepared_covers_persons_dates_and_decimal_commas(stays: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(stays / "cache")}
+    command = [sys.executable, "-m", "discreet", "prepare", "synopsis", "--json"]
+    subprocess.run(command, env=environment, capture_output=True, check=True)
+    options = ("--schema", "schema.toml", "--epsilon", "1", "-o", "s.parquet")
+    assert compiled(stays, COMMAND, "synopsis", "people.csv", *options) == []
+    # A larger file is read by kernels.
+    head, *rows = (stays / "people.csv").read_text(encoding="utf-8").splitlines()
+    (stays / "many.csv").write_text("\n".join([head, *rows * 8]) + "\n", encoding="utf-8")
+    assert compiled(stays, COMMAND, "synopsis", "many.csv", *options[:-1], "t.parquet") == []

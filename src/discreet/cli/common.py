@@ -68,7 +68,7 @@ def _broken(command: str, width: int = 74) -> str:
 
 
 class _Line(logging.Handler):
-    """Prints log messages as lines; from then on the status has the seconds of compiling."""
+    """Prints the first log message as a line; from then on the status has the seconds of compiling."""
 
     def __init__(self, shown: Console, status: Any, what: str) -> None:
         super().__init__()
@@ -76,7 +76,8 @@ class _Line(logging.Handler):
         self._seconds: Callable[[], float] = float
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._shown.print(f"[dim]{escape(record.getMessage())}[/]", highlight=False)
+        if self._seconds is float:
+            self._shown.print(f"[dim]{escape(record.getMessage())}[/]", highlight=False, soft_wrap=True)
         self._seconds = vars(record)["seconds"]
         self._status.update(self)  # drawn several times per second
 
@@ -89,13 +90,12 @@ class _Line(logging.Handler):
 def working(what: str, *, as_json: bool = False) -> Iterator[None]:
     """Show progress on the error stream of a terminal.
 
-    The first run on a machine compiles kernels. If that takes long, a line is printed, unless JSON or a pipe is used.
+    The first run on a machine compiles kernels. If that takes long, a line is printed, also into a file; not with JSON.
     """
     errors = Console(stderr=True)
     status = errors.status(what)
     log = logging.getLogger("discreet.kernels")
-    told = errors.is_terminal and console.is_terminal and not as_json
-    line: logging.Handler = _Line(errors, status, what) if told else logging.NullHandler()
+    line: logging.Handler = logging.NullHandler() if as_json else _Line(errors, status, what)
     log.addHandler(line)
     try:
         with status:

@@ -21,24 +21,37 @@ income = {bounds = [0, 1000], role = "quasi-identifier"}
 sex = {categories = ["f", "m"], role = "quasi-identifier"}
 illness = {categories = ["none", "flu", "gout"], role = "sensitive"}
 """
+#: Several rows per person, dates, decimal commas and marks between thousands.
+_STAYS = """
+source = {delimiter = ";", decimal = ",", thousands = ".", dates = ["%d.%m.%Y"]}
+unit = {person = "who", rows = 3, group = ["day"], per_group = 2}
+[columns]
+who = {role = "person"}
+day = {bounds = [2025-01-01, 2025-12-31], role = "quasi-identifier"}
+age = {kind = "integer", bounds = [0, 120], role = "quasi-identifier"}
+cost = {bounds = [0, 100000], role = "quasi-identifier"}
+illness = {categories = ["none", "flu", "gout"], role = "sensitive"}
+"""
 _POINTS = "[columns]\nage = {bounds = [0, 120]}\nincome = {bounds = [0, 1000]}\n"
 #: Rows of the generated tables: small ones take other ways, which compile less.
 _ROWS = (40_000, 2_000)
-_BUDGET = {"epsilon": 1.0}
+_PEOPLE = ("all", "stays")
+_BUDGET, _DELTA = {"epsilon": 1.0}, {"delta": 1e-6}
 #: For each verb, the jobs that use its kernels: schema, parameters, and the name of the output.
 JOBS: dict[str, tuple[tuple[str, dict[str, Any], str], ...]] = {
-    "synopsis": (("all", _BUDGET | {"method": "grid"}, "release"), ("all", _BUDGET | {"method": "tree"}, "release")),
-    "synthesize": (("all", _BUDGET, "table"), ("all", _BUDGET | {"delta": 1e-6}, "table")),
-    "cluster": tuple((schema, _BUDGET | {"n_clusters": 5}, "centers") for schema in ("points", "all")),
+    "synopsis": tuple((s, _BUDGET | {"method": m}, "release") for s in _PEOPLE for m in ("grid", "tree")),
+    "synthesize": tuple((schema, _BUDGET | more, "table") for schema in _PEOPLE for more in ({}, _DELTA)),
+    "cluster": tuple((schema, _BUDGET | {"n_clusters": 5}, "centers") for schema in ("points", "all", "stays")),
     "anonymize": tuple(
-        ("all", {"k": 20, "method": method} | ({} if method == "microaggregation" else {"l": 2.0}), "release")
+        (schema, {"k": 20, "method": method} | ({} if method == "microaggregation" else {"l": 2.0}), "release")
         for method in ("density-tree", "mondrian", "generalization", "microaggregation")
+        for schema in _PEOPLE[: 1 if method == "microaggregation" else 2]  # it counts rows
     ),
     "perturb": (
         ("all", _BUDGET | {"method": "nd-laplace", "radius": 5.0, "category_epsilon": 1.0}, "release"),
         *(("points", _BUDGET | {"method": method}, "release") for method in ("piecewise", "square-wave")),
     ),
-    "risk": (("all", {}, ""),),
+    "risk": (("all", {}, ""), ("stays", {}, "")),
 }
 
 
@@ -81,16 +94,16 @@ def _times(wanted: list[str]) -> Iterator[tuple[str, float]]:
     from discreet.jobs import Job
 
     with tempfile.TemporaryDirectory() as place:
-        (Path(place) / "all.toml").write_text(_SCHEMA)
-        (Path(place) / "points.toml").write_text(_POINTS)
-        for rows in _ROWS:
-            (Path(place) / f"{rows}.csv").write_text(_table(rows))
+        for schema, text in (("all", _SCHEMA), ("points", _POINTS), ("stays", _STAYS)):
+            (Path(place) / f"{schema}.toml").write_text(text)
+            for rows in _ROWS:
+                (Path(place) / f"{schema}-{rows}.csv").write_text(_stays(rows) if schema == "stays" else _table(rows))
         for name in wanted:
             began = time.monotonic()
             for number, (rows, (schema, parameters, output)) in enumerate(product(_ROWS, JOBS[name])):
                 ending = ".parquet" if name == "synopsis" else ".csv"
                 outputs = {output: f"{name}-{number}{ending}"} if output else {}
-                Job(name, f"{rows}.csv", f"{schema}.toml", parameters, outputs, Path(place)).run()
+                Job(name, f"{schema}-{rows}.csv", f"{schema}.toml", parameters, outputs, Path(place)).run()
             yield name, time.monotonic() - began
 
 
@@ -100,4 +113,14 @@ def _table(rows: int) -> str:
     for i in range(rows):
         age = 7 * i % 101
         lines.append(f'{age},{i * i % 9973 / 10}e0,"{"fm"[i % 2]}",{("none", "flu", "gout")[i * age % 3]}')
+    return "\n".join(lines) + "\n"
+
+
+def _stays(rows: int) -> str:
+    """Return a table of persons, some of whom are numbers."""
+    lines = ["who;day;age;cost;illness"]
+    for i in range(rows):
+        who, cost = 7 * i % (rows // 2), f"{i % 7}.{i * i % 997:03d},{i % 10}"
+        day = f"{1 + i % 28:02d}.{1 + i % 12:02d}.2025"
+        lines.append(f"{'' if i % 3 else 'P'}{who};{day};{i % 101};{cost};{('none', 'flu', 'gout')[i * i % 3]}")
     return "\n".join(lines) + "\n"

@@ -4,8 +4,8 @@ Numba checks only a kernel's own file for changes, not the kernels it calls. So 
 folder, under a name that depends on the version, the text of the kernel's module and the texts of the kernels it calls.
 Clones and environments with the same text share it. Nothing is written into the installation.
 
-Compiling takes seconds, once per machine. The logger ``discreet.kernels`` reports it once, as a warning: Python prints
-it on the error stream unless a program decides otherwise. DISCREET_QUIET=1 silences it.
+Compiling takes seconds, once per machine and method. The logger ``discreet.kernels`` warns once per subpackage: Python
+prints it on the error stream unless a program decides otherwise. DISCREET_QUIET=1 silences it.
 """
 
 import gc
@@ -41,15 +41,17 @@ _TEXTS: dict[str, str] = {}
 PATIENCE = 1.0
 #: Seconds that a first job compiles if it takes that long at all: least and most in `benchmarks/results/start.json`.
 EXPECTED = (2, 8)
+_LINE = "discreet: compiling for this machine; the first use of a method takes about %d to %d seconds longer"
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]
-    """Logs once that kernels are being compiled, if that takes long in total; no garbage is collected meanwhile."""
+    """Logs, once per subpackage, that compiling kernels takes long; no garbage is collected meanwhile."""
 
     def __init__(self) -> None:
         self._inside, self._since, self._taken = 0, 0.0, 0.0
         self._alarm: threading.Timer | None = None
-        self._said = False
+        self._said: set[str] = set()
+        self._counted = 0.0  # seconds since something was logged
         self._collected = True
 
     def on_start(self, event: Any) -> None:
@@ -60,15 +62,18 @@ class _Compiling(event.Listener):  # type: ignore[misc]
         gc.disable()  # the compiler makes millions of objects that live on; looking at them again takes long
         self._since = time.monotonic()
         # Only our own kernels are mentioned.
-        if not self._said and event.data["dispatcher"].py_func.__module__.partition(".")[0] == "discreet":
-            self._alarm = threading.Timer(max(0.0, PATIENCE - self._taken), self._say)
+        package, _, rest = event.data["dispatcher"].py_func.__module__.partition(".")
+        room = rest.partition(".")[0]
+        if package == "discreet" and room not in self._said:
+            self._alarm = threading.Timer(max(0.0, PATIENCE - self._counted), self._say, [room])
             self._alarm.daemon = True
             self._alarm.start()
 
     def on_end(self, event: Any) -> None:
         self._inside -= 1
         if self._inside == 0:
-            self._taken += time.monotonic() - self._since
+            took = time.monotonic() - self._since
+            self._taken, self._counted = self._taken + took, self._counted + took
             if self._collected:
                 gc.enable()
             if self._alarm is not None:
@@ -79,12 +84,12 @@ class _Compiling(event.Listener):  # type: ignore[misc]
         """Return how long kernels have been compiled; 0 if none is being compiled now."""
         return self._taken + time.monotonic() - self._since if self._inside else 0.0
 
-    def _say(self) -> None:
-        if not self._said:
-            self._said = True
+    def _say(self, room: str) -> None:
+        if room not in self._said:
+            self._said.add(room)
+            self._counted = self._since - time.monotonic()  # 0 from now on
             if os.environ.get("DISCREET_QUIET", "0") in ("", "0"):
-                told = "discreet: compiling for this machine, once; about %d to %d seconds"
-                logging.getLogger("discreet.kernels").warning(told, *EXPECTED, extra={"seconds": self.seconds})
+                logging.getLogger("discreet.kernels").warning(_LINE, *EXPECTED, extra={"seconds": self.seconds})
 
 
 event.register("numba:compile", _Compiling())

@@ -118,7 +118,8 @@ def by_place(monkeypatch: pytest.MonkeyPatch) -> None:
         fill(x, words, *more)
         return (np.arange(1, len(x) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(1)
 
-    monkeypatch.setattr(bounded.kernels, "fill_entries", placed)
+    for loops in (bounded.kernels, bounded.plain):
+        monkeypatch.setattr(loops, "fill_entries", placed)
 
 
 @pytest.mark.slow

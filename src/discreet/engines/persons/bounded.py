@@ -41,11 +41,12 @@ from discreet.core import (
     Person,
     WordArray,
     category_text,
+    few,
     in_order,
 )
 from discreet.core.schema import Dialect
-from discreet.engines.persons import kernels
-from discreet.engines.persons.kernels import HEAD, number_words, plain_texts
+from discreet.engines.persons import kernels, plain
+from discreet.engines.persons.kernels import HEAD
 from discreet.engines.readers.columns import column_batches, places_of
 from discreet.engines.source import Source
 from discreet.engines.tables.arrow import plainly
@@ -89,16 +90,17 @@ class Choice:
         x = np.column_stack(columns).astype(np.float64, copy=False) + 0.0
         p0, p1, kept = self.persons.words(people)
         words, own = x.view(np.uint64), np.array([c.missing == "own" for c in self.domain])
-        r = kernels.fill_entries(x, words, self.domain.low, self.domain.high, own, p0, p1, kept, self.key)
-        entries, starts = kernels.part_entries(p0, p1, r, words, kept, _BITS)
+        loops = _loops(len(x))
+        r = loops.fill_entries(x, words, self.domain.low, self.domain.high, own, p0, p1, kept, self.key)
+        entries, starts = loops.part_entries(p0, p1, r, words, kept, _BITS)
         return entries, starts
 
-    def group(self, entries: WordArray) -> WordArray:
+    def group(self, entries: WordArray, loops: Any = kernels) -> WordArray:
         """Return a word for the group of every entry."""
         columns, people = np.array([HEAD + place for place in self.groups]), np.ascontiguousarray(entries[:, 1])
-        return np.asarray(kernels.group_words(people, entries, columns, self.key), np.uint64)
+        return np.asarray(loops.group_words(people, entries, columns, self.key), np.uint64)
 
-    def smallest(self, entries: WordArray, limit: int, per_group: int | None) -> WordArray:
+    def smallest(self, entries: WordArray, limit: int, per_group: int | None, loops: Any = kernels) -> WordArray:
         """Return the entries of the kept rows, one per row, each with its random number as its word.
 
         Rows are bounded first per group of a person, then per person. This may be done for each range of words and
@@ -106,24 +108,29 @@ class Choice:
         group leaves out gives its place to a smaller one.
         """
         if per_group is not None:
-            entries = self.keep(entries, per_group, by_group=True)
-        return self.keep(entries, limit)
+            entries = self.keep(entries, per_group, by_group=True, loops=loops)
+        return self.keep(entries, limit, loops=loops)
 
-    def keep(self, entries: WordArray, limit: int, *, by_group: bool = False) -> WordArray:
+    def keep(self, entries: WordArray, limit: int, *, by_group: bool = False, loops: Any = kernels) -> WordArray:
         """Keep ``limit`` rows of every person, or of every group of a person."""
-        second = self.group(entries) if by_group else np.ascontiguousarray(entries[:, 1])
+        second = self.group(entries, loops) if by_group else np.ascontiguousarray(entries[:, 1])
         p0, r, counts = (np.ascontiguousarray(entries[:, place]) for place in (0, 2, 3))
-        kept, sums = kernels.merge_equal(kernels.sort_entries(p0, second, r), p0, second, r, counts)
-        chosen, ranks = kernels.keep_smallest(kept, sums, p0, second, r, limit, self.key)
+        kept, sums = loops.merge_equal(loops.sort_entries(p0, second, r), p0, second, r, counts)
+        chosen, ranks = loops.keep_smallest(kept, sums, p0, second, r, limit, self.key)
         found: WordArray = entries[chosen]
         found[:, 2], found[:, 3] = ranks, _FIRST
         return found
 
 
-def merged(entries: WordArray) -> WordArray:
+def _loops(rows: int) -> Any:
+    """Return the module whose functions are to go through so many rows."""
+    return plain if few(kernels.fill_entries, rows) else kernels
+
+
+def merged(entries: WordArray, loops: Any = kernels) -> WordArray:
     """Make equal rows one entry."""
     p0, p1, r, counts = (np.ascontiguousarray(entries[:, place]) for place in range(HEAD))
-    kept, sums = kernels.merge_equal(kernels.sort_entries(p0, p1, r), p0, p1, r, counts)
+    kept, sums = loops.merge_equal(loops.sort_entries(p0, p1, r), p0, p1, r, counts)
     found: WordArray = entries[kept]
     found[:, 3] = sums
     return found
@@ -135,7 +142,7 @@ class RowsOfPersons:
     def __init__(self, choice: Choice) -> None:
         self._choice = choice
         self._held: list[list[WordArray]] = [[] for _ in range(1 << _BITS)]
-        self._bytes, self._lock = 0, threading.Lock()
+        self._rows, self._bytes, self._lock = 0, 0, threading.Lock()
         self._spilled: list[list[tuple[int, int]]] = [[] for _ in range(1 << _BITS)]
         self._file: Any = None
 
@@ -143,6 +150,7 @@ class RowsOfPersons:
         """Take in the entries of a batch."""
         for part in np.flatnonzero(np.diff(starts)).tolist():
             self._held[part].append(entries[starts[part] : starts[part + 1]])
+        self._rows += len(entries)
         self._bytes += entries.nbytes
         if self._bytes > MOST_BYTES:
             self._make_room()
@@ -172,8 +180,12 @@ class RowsOfPersons:
                 pieces.append(found.reshape(-1, HEAD + len(self._choice.domain)))
         return pieces
 
-    def _reduced(self, reduce: Callable[[WordArray], WordArray]) -> Iterator[WordArray]:
+    def _reduced(self, reduce: Callable[[WordArray, Any], WordArray]) -> Iterator[WordArray]:
         """Yield what ``reduce`` makes of the entries of every part, range by range where a part is large."""
+        loops = _loops(self._rows)
+        if loops is plain and self._rows and self._file is None:  # all parts at once
+            yield reduce(np.concatenate([piece for part in self._held for piece in part]), plain)
+            return
 
         def work(part: int) -> WordArray:
             size = sum(piece.nbytes for piece in self._held[part]) + sum(size for _, size in self._spilled[part])
@@ -183,8 +195,8 @@ class RowsOfPersons:
                 pieces = self._pieces(part)
                 if bits:
                     pieces = [piece[piece[:, 2] >> np.uint64(64 - bits) == at] for piece in pieces]
-                found.append(reduce(np.concatenate(pieces)))
-            return found[0] if len(found) == 1 else reduce(np.concatenate(found))
+                found.append(reduce(np.concatenate(pieces), loops))
+            return found[0] if len(found) == 1 else reduce(np.concatenate(found), loops)
 
         yield from in_order(work, [part for part, held in enumerate(self._held) if held or self._spilled[part]])
 
@@ -193,22 +205,25 @@ class RowsOfPersons:
         found = np.zeros(most, np.int64)
         for entries in self._reduced(_persons):
             p0, p1, r, counts = (np.ascontiguousarray(entries[:, place]) for place in range(HEAD))
-            found += kernels.rows_of_persons(kernels.sort_entries(p0, p1, r), p0, p1, counts, most)
+            loops = _loops(self._rows)
+            found += loops.rows_of_persons(loops.sort_entries(p0, p1, r), p0, p1, counts, most)
         return found
 
     def bounded(self, limit: int, per_group: int | None, axes: Domain) -> Part:
         """Return the table of the rows that are kept."""
         found = [np.empty((0, len(self._choice.domain)), np.uint64)]
-        found += [part[:, HEAD:] for part in self._reduced(lambda e: self._choice.smallest(e, limit, per_group))]
+        found += [
+            part[:, HEAD:] for part in self._reduced(lambda e, by: self._choice.smallest(e, limit, per_group, by))
+        ]
         rows = np.ascontiguousarray(np.concatenate(found)).view(np.float64)
         return CoordinateTable(axes, rows[:, : len(axes)])
 
 
-def _persons(entries: WordArray) -> WordArray:
+def _persons(entries: WordArray, loops: Any) -> WordArray:
     """Take all rows of a person as equal."""
     found = entries.copy()
     found[:, 2] = 0
-    return merged(found)
+    return merged(found, loops)
 
 
 class CoordinateTable(_Table):
@@ -323,7 +338,7 @@ class PersonKeys:
             if plain.dtype.kind == "f":
                 whole &= (plain >= -(2.0**63)) & (np.floor(plain) == plain)
         numbers = np.where(whole, plain, 0).astype(np.int64)
-        number_words(numbers, self.key[0], self.key[1], p0)
+        _loops(len(numbers)).number_words(numbers, self.key[0], self.key[1], p0)
         if not whole.all():
             self._some(values, ~whole, p0, p1, known)
 
@@ -351,13 +366,14 @@ class PersonKeys:
         offsets = np.frombuffer(places, np.int64, len(texts) + 1, texts.offset * 8)
         data = np.frombuffer(buffer if buffer is not None and buffer.size else b"\0", np.uint8)
         numbers, kinds = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.int8)
-        plain_texts(data, offsets, numbers, kinds)
+        loops = _loops(len(texts))
+        loops.plain_texts(data, offsets, numbers, kinds)
         siphash_bytes(data, offsets, TAG_BYTES, self.key[0], self.key[1], p0)
         siphash_bytes(data, offsets, TAG_BYTES, self.key[2], self.key[3], p1)
         p1 |= np.uint64(1)
         whole = kinds == 1
         if whole.any():
             words = np.empty(int(whole.sum()), np.uint64)
-            number_words(numbers[whole], self.key[0], self.key[1], words)
+            loops.number_words(numbers[whole], self.key[0], self.key[1], words)
             p0[whole], p1[whole] = words, 0
         return np.asarray(kinds == 0)

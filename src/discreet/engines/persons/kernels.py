@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import jit
+from discreet.core import inlined, jit
 from discreet.noise.hashing import absorb, begin, finish
 
 _u64 = np.uint64
@@ -20,17 +20,23 @@ _LARGEST = _u64(2**63 - 1)
 HEAD = 4
 
 
+@inlined
+def permuted(x: Any, k0: Any, k1: Any) -> Any:
+    """Return the place of a word, or of every word of an array, in a keyed permutation."""
+    x = x ^ k0
+    x ^= x >> _R33
+    x *= _M1
+    x ^= x >> _R33
+    x *= _M2
+    x ^= x >> _R33
+    return x ^ k1
+
+
 @jit
 def number_words(numbers: Any, k0: Any, k1: Any, out: Any) -> None:
     """Give every whole number a word of its own: a keyed permutation, so two of them never share one."""
     for i in range(numbers.size):
-        x = _u64(numbers[i]) ^ k0
-        x ^= x >> _R33
-        x *= _M1
-        x ^= x >> _R33
-        x *= _M2
-        x ^= x >> _R33
-        out[i] = x ^ k1
+        out[i] = permuted(_u64(numbers[i]), k0, k1)
 
 
 @jit
@@ -188,7 +194,9 @@ def sort_entries(p0: Any, p1: Any, r: Any) -> Any:
             piece = order[first:end].copy()
             piece = piece[np.argsort(r[piece], kind="mergesort")]
             piece = piece[np.argsort(p1[piece], kind="mergesort")]
-            order[first:end] = piece[np.argsort(p0[piece], kind="mergesort")]
+            places = np.argsort(p0[piece], kind="mergesort")
+            for i in range(first, end):  # one by one: Numba compiles the error of a wrong shape for two seconds
+                order[i] = piece[places[i - first]]
         first = end
     return order
 

@@ -57,17 +57,23 @@ def gather_plain(block: ByteArray, starts: AnyArray, ends: AnyArray) -> tuple[In
 
 def plain_numbers(values: pa.LargeBinaryArray, dialect: Dialect) -> FloatArray | None:
     """Read texts as numbers, NaN for other texts; None where some are written in a way that only the kernel knows."""
-    if len(values) > SMALL_COLUMN or dialect.thousands:
+    if len(values) > SMALL_COLUMN:
         return None
     texts = pc.ascii_trim_whitespace(values.view(pa.large_string()))
-    mark = re.escape(dialect.decimal)
-    plain = pc.match_substring_regex(texts, rf"^-?[0-9]+({mark}[0-9]+)?$")
+    mark, whole = re.escape(dialect.decimal), "[0-9]+"
+    if dialect.thousands:
+        between = re.escape(dialect.thousands)
+        whole += f"(({between}[0-9]{{2,}})*{between}[0-9]{{3}})?"
+    plain = pc.match_substring_regex(texts, rf"^-?{whole}({mark}[0-9]+)?$")
     plain = pc.and_(plain, pc.less_equal(pc.binary_length(texts), _LONGEST))
-    odd = pc.match_substring_regex(texts, r"(?i)[0-9]|^[+-]?(nan|inf|infinity|true|false)$")
+    number = rf"({whole}({mark}[0-9]*)?|{mark}[0-9]+)(e[+-]?[0-9]+)?"
+    odd = pc.match_substring_regex(texts, rf"(?i)^([+-]?({number}|nan|inf|infinity)|true|false)$")
     if pc.any(pc.and_not(odd, plain)).as_py():
         return None
     texts = pc.if_else(plain, texts, None)
+    if dialect.thousands:
+        texts = pc.replace_substring(texts, dialect.thousands, "")
     if dialect.decimal != ".":
         texts = pc.replace_substring(texts, dialect.decimal, ".")
-    found: FloatArray = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    found: FloatArray = texts.cast(pa.float64()).to_numpy(zero_copy_only=False, writable=True)
     return found

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from discreet.core import FloatArray, IntArray, jit
+from discreet.core import FEW_STEPS, FloatArray, IntArray, few, jit, quickly
 from discreet.core.schema import DIRECTIVES
 
 _CODES = {letter: code for code, letter in enumerate("YymdHMS", start=1)}
@@ -17,10 +18,19 @@ _LENGTHS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 def days_by_format(texts: pa.LargeBinaryArray, written: str) -> FloatArray:
     """Return the days since 1970-01-01 of texts in a format; NaN for other texts."""
     texts = texts.fill_null(b"")
+    if few(_parse_days, len(texts)):
+        different = pc.dictionary_encode(texts)
+        if len(found := different.dictionary) <= FEW_STEPS // 4:  # read within a tenth of a second
+            days = _parse(found, written, quickly(_parse_days, len(found)))
+            return np.asarray(days[different.indices.to_numpy()])
+    return _parse(texts, written, _parse_days)
+
+
+def _parse(texts: pa.LargeBinaryArray, written: str, parse: Any) -> FloatArray:
     _, offsets, data = texts.buffers()
     places = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
     letters = np.frombuffer(data if data is not None and data.size else b"\0", np.uint8)
-    return _parse_days(letters, places, *_steps(written))
+    return np.asarray(parse(letters, places, *_steps(written)))
 
 
 def _steps(written: str) -> tuple[IntArray, IntArray, IntArray]:

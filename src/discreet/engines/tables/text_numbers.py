@@ -247,8 +247,18 @@ def numbers_of_text(values: pa.LargeBinaryArray, dialect: Dialect = PLAIN_NUMBER
     if not len(values):
         return np.empty(0)
     values = _bare(values.fill_null(b""), dialect)
-    if (plain := plain_numbers(values, dialect)) is not None and not (dialect.true or dialect.false):
-        return plain
+    plain = plain_numbers(values, dialect)
+    out = _by_kernel(values, dialect) if plain is None else plain
+    if dialect.true or dialect.false:
+        words = pc.utf8_lower(readable(trim(values)))
+        for number, spelled in ((1.0, dialect.true), (0.0, dialect.false)):
+            named = pc.is_in(words, value_set=pa.array(lowered(spelled), pa.large_string()))
+            out[named.to_numpy(zero_copy_only=False)] = number
+    return out
+
+
+def _by_kernel(values: pa.LargeBinaryArray, dialect: Dialect) -> FloatArray:
+    """Read numbers that are written in any way."""
     _, offsets, data = values.buffers()
     places = _readonly(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
     out, hard = numbers_at(_readonly(data, np.uint8), places[:-1], places[1:], dialect)
@@ -263,11 +273,6 @@ def numbers_of_text(values: pa.LargeBinaryArray, dialect: Dialect = PLAIN_NUMBER
             out[hard] = texts.cast(pa.float64()).to_numpy()
         except pa.ArrowInvalid:  # some versions of Arrow refuse numbers beyond the range of doubles
             out[hard] = [float(t) for t in texts.to_pylist()]
-    if dialect.true or dialect.false:
-        words = pc.utf8_lower(readable(trim(values)))
-        for number, spelled in ((1.0, dialect.true), (0.0, dialect.false)):
-            named = pc.is_in(words, value_set=pa.array(lowered(spelled), pa.large_string()))
-            out[named.to_numpy(zero_copy_only=False)] = number
     return out
 
 
