@@ -28,11 +28,13 @@ def _elsewhere(name: str) -> str:
 
 
 _load, __dir__, __all__ = door(__name__, __file__, _elsewhere)
+if find_spec("discreet_studies") is None:  # a package of its own: help and dir list only what can be loaded
+    __all__.remove("studies")
 
 
 def __getattr__(name: str) -> Any:
     if name != "studies":
         return _load(name)
-    if find_spec("discreet_studies") is None:  # a package of its own
+    if find_spec("discreet_studies") is None:
         raise MissingStudies
     return import_module("discreet_studies")

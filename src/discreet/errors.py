@@ -124,7 +124,7 @@ class SchemaError(DiscreetError, ValueError):
     def __init__(self, text: str, **fix: object) -> None:
         # The fix is kept separately, so that a job can spell it as options of the command line.
         self.text, self.fix = text, fix
-        super().__init__(text + ("; try " + ", ".join(f"{n}={v!r}" for n, v in fix.items()) if fix else ""))
+        super().__init__(text + (" " + ", ".join(f"{n}={v!r}" for n, v in fix.items()) if fix else ""))
 
 
 class DataSourceError(DiscreetError, OSError):

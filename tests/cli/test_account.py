@@ -155,15 +155,15 @@ def test_what_create_needs_is_said(folder: Path) -> None:
 
 
 def test_the_sum_of_losses_is_shown_next_to_the_limit_with_its_condition(folder: Path) -> None:
-    assert "Together" not in output("account", "show", "p.account")
+    assert "together" not in output("account", "show", "p.account")
     for number in range(3):
         output(*RELEASE, "--epsilon", "0.5", "-o", f"s{number}.parquet")
     shown = " ".join(output("account", "show", "p.account").split())
     assert "Spent epsilon 1.5 of 3; left 1.5." in shown
     assert "at delta 1e-06, composed by " in shown
-    assert "had all prices been fixed beforehand" in shown
+    assert "This holds only if no price was chosen after seeing an earlier release" in shown
     together = figures("account", "show", "p.account", "--delta", "0.01")["together"]
-    assert together["condition"] == "had all prices been fixed beforehand"
+    assert together["condition"] == "This holds only if no price was chosen after seeing an earlier release"
     assert together["delta"] == 0.01
     assert 0.5 < together["epsilon"] < 1.5
     with pytest.raises(InvalidArgument, match="delta must be a number"):

@@ -76,7 +76,7 @@ def test_what_was_not_touched_passes(made: Path, name: str) -> None:
     assert {"ledger", "seed"} <= checks
     shown = run("audit", made / name)
     assert shown.exit_code == 0
-    assert "All checks passed" in shown.output
+    assert "All checks passed." in shown.output
 
 
 def copied(made: Path, folder: Path, name: str) -> Path:

@@ -562,6 +562,23 @@ def test_a_bad_job_file_is_refused_before_anything_is_written(
         assert words in check_refused(f"run {job} --check", folder, capsys)
 
 
+@pytest.mark.parametrize(
+    ("line", "fix"),
+    [
+        ("synopsis people.csv --schema schema.toml --epsilon 1 -o people.csv", "try --output other-people.parquet"),
+        ("anonymize people.csv --schema schema.toml --k 5 -o people.csv", "try --output other-people.csv"),
+        ("anonymize people.csv --schema schema.toml --k 10000 -o a.csv", "try --k 10"),
+        ("synopsis people.csv --schema people.csv --epsilon 1 -o x.parquet", "'discreet schema' drafts one"),
+        ("cluster s.parquet -k many", "try --k auto"),
+    ],
+)
+def test_what_is_suggested_can_be_typed_back(
+    line: str, fix: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    assert fix in " ".join(check_refused(line, folder, capsys).split())
+
+
 @pytest.mark.parametrize("kind", GOOD)
 def test_the_jobs_that_are_spoilt_above_are_good_themselves(kind: str, folder: Path) -> None:
     (folder / "job.toml").write_text(GOOD[kind])

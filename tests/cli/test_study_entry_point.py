@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import importlib.metadata
 import importlib.util
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -52,7 +54,19 @@ def test_without_the_package_every_other_verb_works(without_studies: None, capsy
 def test_without_the_package_the_name_says_how_to_install_it(without_studies: None) -> None:
     with pytest.raises(dc.errors.MissingStudies, match="pip install discreet-studies"):
         _ = dc.studies
-    assert "studies" in dir(dc)
+
+
+def test_without_the_package_help_and_inspect_list_all_other_names() -> None:
+    hidden = """
+import importlib.util, inspect, pydoc
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name == "discreet_studies" else found(name, *more)
+import discreet
+from discreet import *
+assert "studies" not in {name for name, _ in inspect.getmembers(discreet)} | set(dir(discreet))
+assert "turn a table of sensitive records" in pydoc.render_doc(discreet) and Domain is discreet.Domain
+"""
+    subprocess.run([sys.executable, "-c", hidden], check=True)
 
 
 def test_with_the_package_the_entry_point_brings_the_verbs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,6 +77,7 @@ def test_with_the_package_the_entry_point_brings_the_verbs(capsys: pytest.Captur
     shown = capsys.readouterr().out
     assert all(verb in shown for verb in ("list", "run", "show"))
     assert dc.studies.__name__ == "discreet_studies"
+    assert "studies" in dir(dc)
 
 
 def test_the_package_announces_what_the_product_looks_for() -> None:

@@ -208,7 +208,7 @@ def test_mistakes_are_one_paragraph(
     assert "no file matches" in said("synopsis", folder / "none.csv", *base[2:], *out, "--epsilon", 1)
     assert "cannot read" in said("synopsis", folder / "people.csv", "--schema", folder / "x.toml", *out, "--epsilon", 1)
     assert "is not a synopsis; for a table, give --schema" in said("cluster", folder / "people.csv", "-k", 3)
-    assert "--n-clusters" in said("cluster", release_to(folder), "-k", 0)
+    assert "--k must" in said("cluster", release_to(folder), "-k", 0)
     assert "no file matches" in said("schema", folder / "none.csv")
     (folder / "schema.toml").write_text("columns = 3")
     assert "[columns.NAME]" in said(*base, *out, "--epsilon", 1)  # brackets are not taken for colours

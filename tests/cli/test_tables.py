@@ -124,7 +124,7 @@ def test_groups_of_columns_are_told_and_counted_again(folder: Path) -> None:
     assert "k = 5 in each of these groups of columns by itself, and not in whole rows: age, hours; job, town" in told
     again = run("audit", folder / "safe.csv", catch=True)
     assert again.exit_code == 0
-    assert "k_by_columns [" in " ".join(again.output.split())
+    assert "k by columns [" in " ".join(again.output.split())
 
 
 def test_mondrian_too(folder: Path) -> None:

@@ -58,6 +58,7 @@ def test_every_centre_of_an_empty_table_may_be_noise():
     for seed in range(3):
         km = dc.PrivateKMeans(3, 1.0, DOMAIN, n_rows=2000, refine="project", random_state=seed).fit(np.zeros((0, 2)))
         assert km.cluster_may_be_noise_.all()
+        assert f"{len(km.cluster_centers_)} of {len(km.cluster_centers_)} clusters may be noise" in km.note_
 
 
 def test_survivors_of_a_cutoff_are_measured_against_empty_ones():
@@ -79,6 +80,7 @@ def test_no_noise_is_no_doubt():
     km = dc.PrivateKMeans(2, math.inf, DOMAIN, random_state=0).fit(two_clusters())
     assert (km.cluster_std_errors_ == 0).all()
     assert not km.cluster_may_be_noise_.any()
+    assert "may be noise" not in km.note_
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ def test_select_and_positions() -> None:
     assert domain.position("b") == 1
     assert [c.name for c in domain] == ["a", "b", "c"]
     assert dc.Domain.box(0, 1).named is False
-    assert repr(dc.Domain.box(0, [1] * 8)).endswith("and 2 more")
+    assert repr(dc.Domain.box(0, [1] * 8)).endswith(", and 2 more})")
 
 
 def test_scalar_bounds_hold_for_all_columns() -> None:
@@ -124,6 +124,8 @@ def test_declared_bounds_cannot_be_changed_from_outside() -> None:
         ({"a": (0, "1")}, InvalidType, "high bound of column 'a'"),
         ({"a": (0, True)}, InvalidType, "high bound"),
         ({"a": (0, 1, 2)}, InvalidArgument, "pair"),
+        ({"a": (0,)}, InvalidArgument, r"try \(0, 1\)$"),
+        ({"a": {"bounds": (120,)}}, InvalidArgument, r'try "bounds": \[0, 120\]$'),
         ({"a": "0..1"}, InvalidType, "low, high"),
         ({"a": None}, InvalidType, "low, high"),
         ({"a": []}, InvalidArgument, "at least one category"),

@@ -63,7 +63,7 @@ def test_a_trajectory_uses_the_radius_that_its_mechanism_has_when_it_reports() -
 def test_an_option_by_another_name_is_suggested_and_no_table_is_quoted() -> None:
     from discreet.anonymity import DensityTree
 
-    with pytest.raises(InvalidType, match=r"option must be one that DensityTree has, got 'l'; try l_diversity=2"):
+    with pytest.raises(InvalidType, match=r"argument must be an option of DensityTree, got 'l'; try l_diversity=2"):
         DensityTree(l=2)  # type: ignore[call-arg]
     with pytest.raises(InvalidType, match=r"got 'k'; try n_clusters=3"):
         dc.PrivateKMeans(k=3)  # type: ignore[call-arg]

@@ -113,13 +113,15 @@ def test_a_sentence_names_options_as_they_were_typed(tmp_path: Path, capsys: pyt
     (tmp_path / "t.csv").write_text("age,cost\n3,4\n")
     schema = '[columns.age]\nbounds = [0, 120]\nrole = "quasi-identifier"\n[columns.cost]\nbounds = [0, 9]\n'
     (tmp_path / "s.toml").write_text(schema)
-    with pytest.raises(DiscreetError, match=r"try keep=\['cost'\]$"):
+    with pytest.raises(DiscreetError, match=r"add keep=\['cost'\]$"):
         anonymity.DensityTree(2, domain=dc.Domain.from_toml(tmp_path / "s.toml")).check()
     job = Job("anonymize", "t.csv", "s.toml", {"k": 2, "history": "h"}, {"release": "o.csv"}, tmp_path)
     with pytest.raises(DiscreetError) as told:
         job.check()
-    assert str(told.value).endswith('try keep = ["cost"]')
-    assert str(spoken(told.value, SHELL)).endswith("try --keep cost")
+    assert str(told.value).endswith('add keep = ["cost"]')
+    assert str(spoken(told.value, SHELL)).endswith(
+        "delete it there to leave it out of the release; only if its exact values may be released, add --keep cost"
+    )
     line = f"anonymize {tmp_path}/t.csv --schema {tmp_path}/s.toml --k 2 -o {tmp_path}/o.csv --keep cost"
     with pytest.raises(SystemExit):
         app.main([*line.split(), "--history", f"{tmp_path}/h"])

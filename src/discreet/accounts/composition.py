@@ -1,7 +1,8 @@
 """The cost of several releases together: (ε, δ) from the sum of their privacy losses, rounded to the safe side.
 
-Adding up ε is valid for any releases and any choice of prices. The result here is smaller and holds *had all prices
-been fixed beforehand*: with n releases the worst losses rarely coincide. So it is information, never the limit.
+Adding up ε is valid for any releases and any choice of prices. The result here is smaller, because the worst
+losses of n releases rarely coincide. It holds only if no price was chosen after seeing an earlier release. So it is
+information, never the limit.
 
 The loss of all releases is a sum of independent losses (`laws.py`) on a grid. Its distribution is a product of Fourier
 transforms (Koskela, Jälkö, Honkela 2020; Gopi, Lee, Wutschitz 2021). A transform is accurate relative to the *largest*
@@ -30,7 +31,7 @@ optimize = later("scipy.optimize")
 Neighbours = Literal["add or remove", "replace"]
 NEIGHBOURS: tuple[Neighbours, ...] = ("add or remove", "replace")
 #: The condition of every such sum.
-CONDITION = "had all prices been fixed beforehand"
+CONDITION = "This holds only if no price was chosen after seeing an earlier release"
 #: Points of the grid that a transform may have.
 _MOST = 2**22
 #: Step of the grid, as a share of the spread of one release, where no step divides all losses; ε grows by its square.
@@ -50,7 +51,7 @@ def compose(
 ) -> float:
     """Return an upper bound of the ε of all releases together at a given δ, or of the δ at a given ε.
 
-    It holds *had all prices been fixed beforehand*. It is infinite if no ε is enough.
+    It holds only if no price was chosen after seeing an earlier release. It is infinite if no ε is enough.
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ def in_words(prices: Sequence[Price], delta: Any) -> str:
         how = "by adding up"
     elif shown == at_most(_by_zcdp(prices, share), 4):
         how = "by zCDP"
-    return f"epsilon {shown} at delta {share:g}, composed {how}, {CONDITION}"
+    return f"epsilon {shown} at delta {share:g}, composed {how}. {CONDITION}"
 
 
 def _above(amount: checks.Exact) -> float:

@@ -98,7 +98,7 @@ class Standing:
         return prices_of(self.entries, self.currency)
 
     def together(self, delta: Any = None, *, neighbours: Neighbours = "add or remove") -> float:
-        """Return the ε of all releases together at ``delta``, *had all prices been fixed beforehand*.
+        """Return the ε of all releases together at ``delta``, if no price was chosen after seeing an earlier release.
 
         Information, not a limit: see `discreet.accounts.compose`.
         """

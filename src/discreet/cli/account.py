@@ -102,7 +102,7 @@ def _show_sums(found: Any, together: str = "") -> None:
         spent += f", delta {found.delta_spent:.3g} of {found.delta:.3g}"
     console.print(f"[bold]Spent[/] {spent}; [bold]left[/] {found.remaining:.6g}.")
     if together:
-        console.print(f"[bold]Together[/] {together}.")
+        console.print(f"[bold]All releases together[/] cost {together}.")
     lost = [str(e.number) for e in found.entries if e.state == "reserved"]
     if lost:
         one = len(lost) == 1

@@ -9,7 +9,9 @@ from rich.table import Table
 
 from discreet.cli.common import console, show_files, show_table
 
-_COLOURS = {True: "[green]holds[/]", False: "[bold red]does not hold[/]", None: "[dim]open[/]"}
+_COLOURS = {True: "[green]holds[/]", False: "[bold red]does not hold[/]", None: "[dim]note[/]"}
+#: Openings of details that are results of their own.
+_NOT_CHECKABLE, _NOT_APPLICABLE = "not checkable", "does not apply"
 
 
 def show(result: Any) -> None:
@@ -35,11 +37,16 @@ def _artifact(found: Any) -> None:
     for name in ("check", "result", "detail"):
         table.add_column(name, overflow="fold")
     for check in found.checks:
-        table.add_row(check.name, _COLOURS[check.holds], escape(check.detail))
+        said, _, detail = check.detail.partition(": ")
+        if said in (_NOT_CHECKABLE, _NOT_APPLICABLE):
+            table.add_row(check.name, f"[dim]{said}[/]", escape(detail))
+        else:
+            table.add_row(check.name, _COLOURS[check.holds], escape(check.detail))
     console.print(table)
-    open_ = [check.name for check in found.checks if check.holds is None]
-    if found.passed and open_:
-        console.print(f"All checks passed that could be made. Still open: {escape(', '.join(open_))}.")
+    split = [check.detail.partition(": ") for check in found.checks if check.holds is None]
+    blocked = "; ".join(detail.partition(";")[0] for said, _, detail in split if said == _NOT_CHECKABLE)
+    if found.passed and blocked:
+        console.print(f"All checks passed that could be made. Not checkable: {escape(blocked)}.", highlight=False)
     elif found.passed:
         console.print("[green]All checks passed.[/]")
     for check in found.checks:

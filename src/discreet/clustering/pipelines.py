@@ -51,8 +51,8 @@ class DomainScaler(Declared, EstimatorHtml, OneToOneFeatureMixin, TransformerMix
 
     Privacy
     -------
-    A map of single rows that is the same for every table: two tables that differ in one row are mapped to two that
-    differ in one row, so whatever holds of what follows holds of the whole. Its output is as sensitive as the rows.
+    Each row is scaled by itself, by a rule that does not depend on the table. Tables that differ in one row still do
+    after scaling, so the guarantee of the next step holds for both together. The output is as sensitive as the rows.
 
     Examples
     --------
@@ -164,9 +164,9 @@ def private_pipeline(*steps: Any) -> Pipeline:
 
     Privacy
     -------
-    Every step in front maps single rows by a rule that is the same for all tables, so two tables that differ in one row
-    stay two that differ in one row, and the guarantee of the last step holds for the whole. What follows perturbed
-    rows is post-processing. No row makes a step fail or warn: what a rule is not defined for is missing.
+    Every step before the last maps each row by itself, by a rule that does not depend on the table. Tables that differ
+    in one row still do afterwards, so the guarantee of the last step holds for the pipeline. Steps after a perturber
+    are post-processing. No row makes a step fail or warn: where a step is not defined, its result is a missing value.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def _guarded(name: str) -> Any:
 
     def call(self: PrivatePipeline, X: Any, *args: Any, **params: Any) -> Any:
         _check_steps(self.steps)
-        # A value that a rule is not defined for is missing: steps of scikit-learn would fail, warn, or quote it.
+        # Where a step is not defined, its result is missing: scikit-learn would fail, warn, or quote the value.
         with np.errstate(all="ignore"), config_context(assume_finite=True):
             return getattr(super(PrivatePipeline, self), name)(_numbers(self.steps, X), *args, **params)
 

@@ -130,9 +130,9 @@ def written_amount(text: object) -> Fraction:
     return Fraction(text)
 
 
-def probability(name: str, value: object, *, closed: bool = False) -> Fraction:
+def probability(name: str, value: object, *, closed: bool = False, expected: str = "") -> Fraction:
     """Check a probability, exact; open interval unless ``closed``."""
-    expected = "a number from 0 to 1" if closed else "a number strictly between 0 and 1"
+    expected = expected or ("a number from 0 to 1" if closed else "a number strictly between 0 and 1")
     # Half a chance would be no privacy.
     fix = meant(name, value, "1e-6" if name == "delta" else "0.5", lambda x: 0 < x < 1)
     number = exact(name, value, expected, fix)
@@ -141,9 +141,9 @@ def probability(name: str, value: object, *, closed: bool = False) -> Fraction:
     return number
 
 
-def slack(value: object, rows: object = None) -> Fraction:
+def slack(value: object, rows: object = None, expected: str = "") -> Fraction:
     """Check the δ of a promise, exactly, and warn if it is large, also for a public number of rows."""
-    share = probability("delta", value)
+    share = probability("delta", value, expected=expected)
     warn_of_delta(share, rows)
     return share
 

@@ -337,10 +337,10 @@ class Domain:
             c.name: hints.listed(c) if isinstance(c, Categorical) else c if isinstance(c, Integer) else _ends(c)
             for c in itertools.islice(self._columns, 6)
         }
-        more = f" and {len(self) - 6} more" if len(self) > 6 else ""
+        more = f", and {len(self) - 6} more" if len(self) > 6 else ""
         unit = "" if self._unit is None else f", unit={self._unit!r}"
         facts = "".join(f", {name}={value}" for name, value in self._facts.to_dict().items())
-        return f"Domain({shown}{unit}{facts}){more}"
+        return f"Domain({repr(shown)[:-1]}{more}}}{unit}{facts})"
 
 
 def _as_person(column: Column, unit: Unit | None) -> Column:

@@ -337,7 +337,7 @@ def _unknown(cls: type[_Options], name: str, value: object) -> InvalidType:
     near += get_close_matches(name, list(cls.declared), 1, 0.6)
     plain = isinstance(value, (str, int, float, type(None)))  # a table would be quoted otherwise
     fix = f"{near[0]}={value!r}" if near and plain else f"help({cls.__name__})"
-    return InvalidType("option", name, f"one that {cls.__name__} has", fix)
+    return InvalidType("argument", name, f"an option of {cls.__name__}", fix)
 
 
 def with_parameters(doc: str | None, entries: Sequence[str]) -> str | None:

@@ -179,7 +179,7 @@ def _file(path: Path, dialect: Dialect) -> Part:
     suffix = _suffix(path)
     if suffix is None:
         listed = ", ".join(ENDINGS)
-        raise DataSourceError(f"data: {str(path)!r} is not a table that is known; its name must end in {listed}")
+        raise DataSourceError(f"data: {str(path)!r} is not a table of a known format; its name must end in {listed}")
     if suffix in _PARQUET:
         return ParquetTable(path)
     if suffix in _EXCEL:

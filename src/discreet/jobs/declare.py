@@ -247,8 +247,8 @@ class Kind:
         named = error.fix if isinstance(error, SchemaError) else getattr(error, "advice", {})
         if isinstance(error, (SchemaError, ReleaseConflict)) and named and set(named) <= set(by_argument):
             fix = {by_argument[name]: value for name, value in named.items()}
-            text = error.text
-            return self.refused(lambda say: f"{text}; try {', '.join(say(n, v) for n, v in fix.items())}", type(error))
+            text = error.text + ("; try" if isinstance(error, ReleaseConflict) else "")
+            return self.refused(lambda say: f"{text} {', '.join(say(n, v) for n, v in fix.items())}", type(error))
         if isinstance(error, (WrongOption, ReleaseConflict)) or not isinstance(error, InvalidArgument):
             return error
         name, of, column = error.name.partition("[")[0].partition(" of column ")

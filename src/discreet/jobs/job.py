@@ -147,11 +147,12 @@ class Job:
             for place in places:
                 other = taken.get(os.path.realpath(place))
                 if other is not None:
+                    ending = Path(value if name in tables else str(kind.option(name).example)).suffix
                     raise kind.wrong(
                         name,
                         value,
                         lambda say, other=other: f"another file than {_path(say, other)}",  # type: ignore[misc]
-                        (name, f"other-{place.name}"),
+                        (name, str(Path(value).with_name(f"other-{Path(value).stem}{ending}"))),
                     )
                 taken[os.path.realpath(place)] = name
 

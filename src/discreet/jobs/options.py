@@ -80,6 +80,7 @@ class Shell:
     def metavar(self, option: Option) -> str:
         """Return the placeholder of its value in a help text."""
         others = [_METAVARS.get(t, t.upper()) for t in option.takes if not (t == "text" and option.choices)]
+        others = [o for o in others if o != "N" or "NUMBER" not in others]
         if len("|".join(option.choices)) > _WIDE:
             return option.name.upper()
         return "|".join([*option.choices, *dict.fromkeys(others)])

@@ -188,6 +188,12 @@ class Estimate(Frames):
     def __repr__(self) -> str:
         return f"<estimates of {len(self)} candidates from {self.n} reports>"
 
+    def __str__(self) -> str:
+        shown = self.top(min(6, len(self)))
+        each = zip(shown.candidates, shown.count, shown.std_error, strict=True)
+        lines = [f"{candidate!s:.40}: {count:,.0f} ± {error:,.0f}" for candidate, count, error in each]
+        return "\n".join([repr(self).strip("<>"), *lines, *(["..."] if len(self) > len(lines) else [])])
+
 
 def drawn(bars: dict[str, Any], title: str, guarantee: Guarantee, what: str) -> Figure:
     """Draw bars under a title that states the promise."""

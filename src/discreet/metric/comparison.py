@@ -21,9 +21,9 @@ LOCAL: dict[str, Any] = {
 def equal_privacy(mechanism: str, epsilon: Any, domain: Any, **settings: Any) -> Perturber:
     """Make a mechanism that promises a given ε between any two rows of the box.
 
-    An ε per unit of distance, an ε between any two values, and an ε on each of d columns (dε per row) are not
-    comparable. This converts them: noise of a rate separates the two farthest rows of the box by e^(rate · diameter),
-    and a mechanism without a distance gets that level for a whole row.
+    Use it to compare mechanisms fairly. Their ε mean different things: per unit of distance, between any two values,
+    or for each of d columns (dε per row). The common measure here is the ε between the two farthest rows of the box.
+    For noise with a rate per distance it is rate · diameter; other mechanisms get that ε for a whole row.
 
     Parameters
     ----------

@@ -59,12 +59,12 @@ class TrajectoryReport:
     fresh, tested : ndarray of bool
         True if the row's place was drawn anew, and if it was tested. Public, like the places.
     trajectory : ndarray of int
-        The user of the row as a place in ``users``. Public: by default the numbers are random.
+        The user of each row, as an index into ``users``. Public: by default the numbers are random.
     users, rows : ndarray
-        The users, in the order of ``tests`` and ``draws``, and the row of the input of every row. Not part of the
-        report; replaced by numbers in a pickle.
+        All users, in the same order as ``tests`` and ``draws``; and for every reported row, its row number in the
+        input. Not part of the report: a pickle replaces both by plain numbers.
     tests, draws, prices
-        Tests and fresh places per user, and the cost of one of each.
+        Number of tests and of fresh places per user; the cost of one test and of one fresh place.
     guarantee : Guarantee
         The promise for one user's whole trajectory.
 

@@ -167,7 +167,7 @@ def _ledger(promise: Guarantee, found: Findings) -> None:
     """Add up the ledger again, and compare it with the promise."""
     steps = sum(1 for top in promise.ledger for _ in top.walk())
     if promise.model == "syntactic":
-        found.add("ledger", None, "this promise has no privacy budget")
+        found.add("ledger", None, "does not apply: this promise has no privacy budget")
     else:
         told = "1 step adds" if steps == 1 else f"{steps} steps add"
         sum_ = add_up(promise.ledger)
@@ -244,7 +244,7 @@ def _counted(found: Mapping[str, Any]) -> str:
             parts += [f"{name} of {column} {inner:.4g}" for column, inner in value.items()]
         else:
             short = f"{value:.4g}" if isinstance(value, float) else value
-            parts.append(f"{value:,} {name}" if name in ("rows", "classes") else f"{name} {short}")
+            parts.append(f"{value:,} {name}" if name in ("rows", "classes") else f"{name.replace('_', ' ')} {short}")
     return ", ".join(parts)
 
 

@@ -43,7 +43,7 @@ def check_ending(path: str | Path, argument: str = "output") -> None:
     if Path(path).suffix.lower() not in ENDINGS:
         listed = " or ".join(ENDINGS)
         raise InvalidArgument(
-            argument, str(path), f"a file that ends in {listed}: boxes, tree and promise are one Parquet file",
+            argument, str(path), f"a file that ends in {listed}: a synopsis is one Parquet file",
             f"{Path(path).with_suffix('.parquet')}",
         )  # fmt: skip
 

@@ -46,8 +46,8 @@ def _losses(results: Results) -> list[str]:
     text = ["## Loss of accuracy, one unsupervised setting for all"]
     text.append(
         "Accuracy on continuous data less that on the cells, on the same splits, at the k where the published tree was "
-        "best. Met: the loss, in two digits, is at or below the printed one. Intervals are over runs: of the generated "
-        "tables each is a new draw, of the others a new deal of the folds of one table."
+        "best. Met: the loss, in two digits, is at or below the printed one. Intervals are over runs. Each "
+        "run draws a generated table again; a fixed table is only divided into new folds."
     )
     for trees in (t for t in (10, 100) if t in results.seen("trees")):
         met = {c: bar(results, c, trees) for c in (CRITERION, OTHER)}

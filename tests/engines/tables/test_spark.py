@@ -260,6 +260,7 @@ def test_an_anonymous_table_and_its_risk_come_from_a_frame(frame: Any) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:delta = 0.1 is above")
 def test_labels_thresholds_and_drawn_rows_are_the_same_from_a_frame(frame: Any, shuffled: Any, tmp_path: Path) -> None:
     ages = {"kind": "integer", "bounds": [0, 120], "top": 90, "missing": "own"}
     domain = dc.Domain({"age": ages, "sex": ["f", "m", "x"]})

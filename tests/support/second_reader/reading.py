@@ -397,7 +397,9 @@ PROMISES: list[tuple[str, Check]] = [
         r"(?P<head>This table satisfies|The rows were drawn from a table that satisfies) (?P<stated>.+?)"
         r"( in the columns that were generalised \([^)]*\) only)?"
         r"(, and so does every group of its rows that can be told apart with the help of the (\d+ )?earlier releases?)?"
-        r"; it promises no differential privacy\.( (?P<kept>Columns? .+?\.)(?= The unit))?",
+        r"; it promises no differential privacy\."
+        r"( k counts persons(; at most [\w. ]+ % of the rows of a group belong to one person)?\.)?( (?P<kept>"
+        r"Columns? .+?\.)(?= The unit))?",
         _satisfied,
     ),
 ]

@@ -44,7 +44,7 @@ def anonymous_table(case: Case) -> Objections:
         share = sum(n == 1 for n in held.values()) / table.num_rows
         if (name in told) != (share > 0.5) or not math.isclose(told.get(name, share), share, abs_tol=1e-12):
             yield f"{share} of the rows have a {name} of their own, {told} is told"
-    said = [text for text in case.promise["assumptions"] if "a value of their own" in text]
+    said = [text for text in case.promise["assumptions"] if "occurs once and identifies" in text]
     if bool(said) != bool(told):
         yield "columns in which most rows are alone are not named"
     if table.num_rows:

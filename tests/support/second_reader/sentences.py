@@ -344,8 +344,8 @@ SENTENCES: list[tuple[str, Check | str]] = [
     (r"an attacker does not know several rows of one person: hashed identifiers show .+", _linked),
     (r"an attacker does not use how the cells were made: .+", _minimal),
     (r"an attacker knows nothing of a person from (column|the columns) (?P<names>.+), passed on unchanged", _listed),
-    (r"an attacker knows nobody's value in (column|the columns) (?P<names>.+), where more than half of the rows have a "
-     r"value of their own and can be found by it", _nearly_unique),
+    (r"an attacker does not know anyone's value in (column|the columns) (?P<names>.+): more than half of the rows have a "
+     r"value that occurs once and identifies them", _nearly_unique),
     (r"readers know that the rows were drawn .+, but are not k-anonymous themselves", _only("syntactic", output="sample")),
     (r"the table stays with whoever holds the data: its rows are in the order of the input, and .+", _in_order),
     (r"nobody relies on it for privacy: the values are changed, but neither k nor l nor t holds, and .+", _changed),

@@ -210,6 +210,8 @@ def test_and_or_not_and_missing_values_follow_the_logic_of_sql(question: str) ->
         ("sex = 'x'", "declared categories of sex", None),
         ("`marital-status` = 'It''s complicated'", "declared categories", "`marital-status` = 'it''s complicated'"),
         ("sex = f", "quotation marks", "sex = 'f'"),
+        ("age => 65", "written with '>='", "age >= 65"),
+        ("age ≤ 65 and age = > 3", "written with", "age <= 65 and age >= 3"),
         ("age >= 65 & sex='f'", "written with 'and', not '&'", "age >= 65 and sex='f'"),
         ("age<3 || !sex = 'f' && Age > 4", r"'or', not '\|\|'", "age<3 or not sex = 'f' and age > 4"),
         ("sex like 'F%'", "'like' is not possible", None),

@@ -109,7 +109,7 @@ def refuse_root(
     n = _size(kept, rows) if persons is None else len(np.unique(persons[kept]))
     if n < rules.k:
         what = "records" if persons is None else "persons"
-        fix = f"k={n}" if n >= 2 else f"a table of at least two {what}"
+        fix = f"k={min(n, 10)}" if n >= 2 else f"a table of at least two {what}"
         raise InvalidArgument("k", rules.k, f"at most the number of {what} in the release ({n})", fix)
     whole = rules.measure(np.where(kept, 0, -1), sensitive, persons, rows)
     assert rules.l_diversity is not None  # of the whole table t is 0 and k is known to hold: only l can be broken

@@ -110,7 +110,7 @@ class RankSwapping(Masker):
     def _grouped(self, table: Table, before: FloatArray, stream: noise.Generator) -> tuple[FloatArray, dict[str, Any]]:
         k = int(self.k or 0)
         if table.n < k:
-            raise InvalidArgument("k", k, f"at most the number of records, {table.n}", f"k={table.n}")
+            raise InvalidArgument("k", k, f"at most the number of records, {table.n}", f"k={min(table.n, 10)}")
         ranked = before.copy()
         for j, grid in enumerate(table.plan.grids):
             if grid.numeric:

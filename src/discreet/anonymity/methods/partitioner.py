@@ -52,7 +52,11 @@ BuildRecords: TypeAlias = Table | SpilledTable | FramedTable
 class Partitioner(Declared, Estimator):
     """Read, fit, transform. A subclass grows cells (`_grow`) and describes them (`_facts`)."""
 
-    k: int = option(default=10, low=2, help="Smallest size of a group of equal rows, or of persons.")
+    k: int = option(
+        default=10,
+        low=2,
+        help="Smallest number of rows (or persons, if a column identifies them) in a group of equal rows.",
+    )
     l_diversity: float | None = option(
         default=None, low=1, example=2, job="l", details="See `Rules`.",
         help="Smallest diversity of the sensitive values in each group (l-diversity).",
@@ -85,8 +89,10 @@ class Partitioner(Declared, Estimator):
         details="See `Rules`.",
     )  # fmt: skip
     c: float = option(
-        default=3.0, above=0, help="Constant of recursive diversity: the largest frequency is below c times the tail."
-    )
+        default=3.0, above=0,
+        help="Constant c of recursive diversity: the most frequent value is rarer than c times the l-th and all less "
+        "frequent ones together.",
+    )  # fmt: skip
     hierarchies: Mapping[str, Any] | None = option(
         default=None, job="hierarchy", help="From categorical column to a `Hierarchy`, nested groups, or \"merge\".",
         details='"merge" groups rare categories of the build records. A cell that is a group prints its label.',

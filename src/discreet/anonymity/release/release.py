@@ -294,8 +294,8 @@ def unknown_columns(facts: Mapping[str, Any]) -> tuple[str, ...]:
     said = [f"an attacker knows nothing of a person from {_listed(columns)}, passed on unchanged"] if columns else []
     if own:
         said.append(
-            f"an attacker knows nobody's value in {_listed(own)}, where more than half of the rows have a value of "
-            "their own and can be found by it"
+            f"an attacker does not know anyone's value in {_listed(own)}: more than half of the rows have a value that "
+            "occurs once and identifies them"
         )
     return tuple(said)
 

@@ -111,8 +111,9 @@ class TablePlan:
             named, single = ", ".join(map(repr, rest)), len(rest) == 1
             which = f"column {named} has" if single else f"columns {named} have"
             raise SchemaError(
-                f"{which} no role in an anonymous table; declare {'it' if single else 'each'} a quasi-identifier, "
-                "sensitive, an identifier or the target, leave it out of the schema, or pass it on as it is",
+                f"{which} no role in an anonymous table; in the schema, give {'it' if single else 'each'} the role "
+                '"quasi-identifier" (or "sensitive", "identifier", "target"), or delete it there to leave it out of '
+                "the release; only if its exact values may be released, add",
                 keep=[*kept, *rest],
             )
         if not quasi:

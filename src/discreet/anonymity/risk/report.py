@@ -164,7 +164,7 @@ class RiskReport:
             ("prosecutor, worst", _percent(self.prosecutor["max"]), "chance to pick the right row, worst group"),
             ("prosecutor, mean", _percent(self.prosecutor["mean"]), "the same, mean over rows"),
             ("prosecutor, at risk", _percent(self.prosecutor["share"]), f"rows whose chance is above {threshold}"),
-            ("marketer", _percent(self.marketer), "rows right if all are matched"),
+            ("marketer", _percent(self.marketer), "expected share of right matches, if an attacker matches all rows"),
         ]
         if self.promised is not None:
             said = "by the promise next to the file"
@@ -204,8 +204,8 @@ def _percent(value: float) -> str:
 #: The rows of a sensitive column: field, label, how it is written, meaning.
 _SHOWN = (
     ("distinct_l", "distinct l", str, "fewest values in a group"),
-    ("entropy_l", "entropy l", _short, "fewest equally likely values"),
-    ("recursive_c", "recursive c", _short, "(c, {l})-diverse above it"),
+    ("entropy_l", "entropy l", _short, "diversity by entropy: that many equally likely values, worst group"),
+    ("recursive_c", "recursive c", _short, "the table is (c, {l})-diverse for every c above this"),
     ("t_equal", "t, equal", _short, "farthest group from the whole table"),
     ("alpha", "alpha", _percent, "largest share of one value in a group"),
     ("beta", "beta", _short, "largest relative gain of belief"),
@@ -230,7 +230,7 @@ def with_promise(report: RiskReport, data: Any) -> RiskReport:
     k = guarantee.parameters["reached"]["k"]
     said = (
         f"these figures count rows, while the promise next to this file counts persons: its k is {k}, and the risk of "
-        f"being found is up to {_percent(most)} (whose rows they are is not shown, so it cannot be counted again here)"
+        f"being found is up to {_percent(most)}; the table does not show whose rows they are, so this was not recounted"
     )
     return replace(report, notes=(*report.notes, said), promised={"k": k, "found": most})
 

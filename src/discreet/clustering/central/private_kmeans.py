@@ -108,7 +108,7 @@ class PrivateKMeans(Declared, Centers):
     max_clusters: int = option(
         default=20,
         low=1,
-        help='Largest number of clusters that "auto" considers. The synopsis is made as for half this number.',
+        help='Largest number of clusters that "auto" considers. The synopsis is built for half as many.',
     )
     center: Any = option(
         default=None,
@@ -145,8 +145,10 @@ class PrivateKMeans(Declared, Centers):
         self.cluster_centers_, self.cluster_weights_ = found.centers, found.weights
         self.cluster_std_errors_, self.cluster_may_be_noise_ = found.std_errors, found.may_be_noise
         said = left_out(opening.declared, opening.domain.names)
+        doubtful = 0 if found.may_be_noise is None else int(found.may_be_noise.sum())
+        noise = f"{doubtful} of {len(found.centers)} clusters may be noise" if doubtful else ""
         self.suggestion_ = found.suggestion
-        self.note_ = "; ".join(filter(None, [said, found.note, *released.warnings]))
+        self.note_ = "; ".join(filter(None, [said, found.note, noise, *released.warnings]))
         note_columns(self, X)
         return self
 

@@ -309,16 +309,16 @@ class Guarantee:
             stated = ", ".join(rule_text(k, v) for k, v in kept.items() if v is not None)
             sampled = self.parameters.get("output") == "sample"
             head = "The rows were drawn from a table that satisfies" if sampled else "This table satisfies"
-            stated += persons_text(self)
             together = _together_text(self.parameters.get("earlier_releases"))
-            kept_columns = self.parameters.get("kept")
+            kept_columns, persons = self.parameters.get("kept"), persons_text(self)
             if not kept_columns:
-                return f"{head} {stated or 'no stated property'}{together}; it promises no differential privacy."
+                said = f"{head} {stated or 'no stated property'}{together}"
+                return f"{said}; it promises no differential privacy.{persons}"
             known = ", ".join(map(str, self.parameters.get("quasi_identifiers", ())))
             where = f" in the columns that were generalised ({known}) only" if stated and known else ""
             return (
-                f"{head} {stated or 'no stated property'}{where}{together}; it promises no differential privacy. "
-                f"{kept_text(kept_columns)}"
+                f"{head} {stated or 'no stated property'}{where}{together}; it promises no differential privacy."
+                f"{persons} {kept_text(kept_columns)}"
             )
         if math.isinf(epsilon):
             return "This release carries NO privacy guarantee (epsilon is infinite)."
@@ -391,8 +391,8 @@ def persons_text(guarantee: Guarantee) -> str:
         return ""
     share = dict(guarantee.parameters.get("reached", {})).get("largest_share")
     if not isinstance(share, (int, float)) or guarantee.parameters.get("output") == "sample":
-        return " (k counts persons)"
-    return f" (k counts persons; of the rows of a group at most {_share_text(100 * share)} % are of one person)"
+        return " k counts persons."
+    return f" k counts persons; at most {_share_text(100 * share)} % of the rows of a group belong to one person."
 
 
 def _share_text(share: float) -> str:

@@ -199,7 +199,7 @@ class Wanted:
             return cls(Epsilon(checks.budget("epsilon", epsilon)))
         if delta is None:
             raise InvalidArgument("delta", delta, "given with rho: where its epsilon is stated", "delta=1e-6")
-        share = checks.slack(delta, rows)
+        share = checks.slack(delta, rows, "a number from 0 to below 1" if rho is None else "")
         if rho is None:
             pure = Epsilon(checks.positive("epsilon", epsilon))
             return cls(pure, Rho.within(pure, share), share)

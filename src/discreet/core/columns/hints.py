@@ -114,8 +114,12 @@ def spelled(error: InvalidArgument, declared: Any) -> InvalidArgument:
             fix = fix if declared.get("kind") == "time" else ", ".join(f'"{k}": {v!r}' for k, v in meant.items())
         else:
             fix = repr(meant) if timed else repr(list(words))
-    elif "bound" in error.name and isinstance(bounds, tuple) and len(bounds) != 2 and len(bounds) > 0:
-        fix = repr(list(bounds)) if not isinstance(declared, Mapping) else fix
+    elif "bound" in error.name and isinstance(bounds, tuple) and bounds and len(bounds) != 2:
+        one = bounds[0]
+        if len(bounds) == 1 and type(one) in (int, float) and abs(one) < 2**53:  # the other bound is missing
+            fix = f"low={min(one, 0)}, high={one if one > 0 else one + 1}"
+        else:
+            fix = fix if isinstance(declared, Mapping) else repr(list(bounds))
     if fix.startswith(("low=", "high=")):
         pair = as_pair(fix)
         fix = f'"bounds": {list(ast.literal_eval(pair))}' if isinstance(declared, Mapping) else pair

@@ -19,7 +19,7 @@ _HOW = """\
 #   sex = {categories = ["f", "m"], missing = "own"}   a list; rows without a value get a cell of their own
 #   name = {role = "identifier"}                       never released, needs no more
 # Other roles: quasi-identifier, sensitive, person (whose row it is), target. Delete columns that are not to be used.
-# Public facts about all rows may follow the columns, for marginal synopses. Each part between slashes is a line:
+# Public facts about all rows may follow the columns, for marginal synopses. Start a new line at each slash:
 #   [functions] / grade = {points = {"0..49" = "failed", "50..100" = "passed"}}   a column that follows from another
 #   [[impossible]] / role = "wife" / sex = ["m", "not known"]                     values that no row has together"""
 #: The longest list that is shown on a line.
@@ -54,7 +54,10 @@ def draft_schema(
         text += [f"{key} = {toml_value(value)}{_why(key, value)}" for key, value in written.items()]
     for name, said in (declared or {}).items():
         if "rows" in said:
-            text += ["", "[unit]  # persons are what is hidden, with all their rows; so many of each are used at most"]
+            text += [
+                "",
+                "[unit]  # protects a person with all their rows; at most this many rows of each person are used",
+            ]
             text += [f"person = {toml_value(name)}", f"rows = {toml_value(said['rows'])}"]
     text += ["", "[columns]"]
     lines, left = _columns([n.strip() for n in names], kinds or {}, labels or {}, declared or {})

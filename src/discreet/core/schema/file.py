@@ -53,7 +53,8 @@ def load_schema(source: str | Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
         yet = "does not yet" if len(bare) == 1 else "do not yet"
         raise SchemaError(
             f"{where}: {len(bare)} of {len(columns)} columns must declare either 'bounds' or 'categories' and {yet} "
-            f"({named}); write bounds = [0, 100] or what else each means, or delete those that are not to be used"
+            f'({named}); write bounds = [0, 100] or categories = ["a", "b"], as fits the '
+            "column, or delete columns that are not needed"
         )
     folder = Path() if isinstance(source, str) and "\n" in source else Path(source).parent
     return lists.beside(columns, folder), {name: table[name] for name in _BESIDE if name in table}
@@ -80,12 +81,20 @@ def toml_tables(source: str | Path) -> tuple[str, dict[str, Any]]:
         where = str(source)
         try:
             text = Path(source).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError, TypeError) as error:
+        except UnicodeDecodeError:
+            raise DataSourceError(_other_file(where)) from None
+        except (OSError, TypeError) as error:
             raise DataSourceError(f"schema: cannot read {where!r} ({error}); check the path") from None
     try:
         return where, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        if Path(where).suffix not in ("", ".toml", ".txt"):
+            raise SchemaError(_other_file(where)) from None
         raise SchemaError(f"{where} is not valid TOML: {error}; see docs/schema.md for an example") from None
+
+
+def _other_file(where: str) -> str:
+    return f"schema: {where!r} is not a schema file, which is TOML text; 'discreet schema' drafts one for a table"
 
 
 def write_toml(table: Mapping[str, Any]) -> str:

@@ -109,7 +109,7 @@ class Runner:
         if self.workers is not None and self.workers > 1 and not self._started:
             from sklearn.utils.parallel import Parallel, delayed
 
-            Parallel(n_jobs=self.workers)([delayed(int)(0) for _ in range(self.workers)])
+            Parallel(n_jobs=self.workers)([delayed(abs)(0) for _ in range(self.workers)])
             self._started = True
 
     def _portions(self, phase: int, place: int, wave: list[int]) -> list[FloatArray]:

@@ -27,7 +27,7 @@ class Recount:
     Attributes
     ----------
     found : dict
-        ``rows``, ``classes``, ``k`` (``rows_of_smallest`` where it counts persons), and ``l`` and ``t`` by column.
+        ``rows``, ``classes``, ``k`` (``rows_of_smallest_group`` if it counts persons), and ``l`` and ``t`` by column.
     failures, notes : tuple of str
         What does not hold; what is not promised or "not checkable", and why.
 
@@ -132,13 +132,13 @@ class _Count:
             self.failures.append(f"its rows show {found['classes']} cells, stated {facts['cells']}")
         found["k"], least = rows, max(required, reached)
         if "k_counts" in facts:
-            found["rows_of_smallest"] = found.pop("k")
+            found["rows_of_smallest_group"] = found.pop("k")
             if person in self.table.column_names and facts.get("identifiers") == "hash":
                 self.persons(self.table[person], classes)
             elif rows >= least:
                 self.notes.append(
-                    f"not checkable: k counts {facts['k_counts']}, which is not in the table; the smallest group has "
-                    f"{rows} rows, so k is at most that"
+                    f"not checkable: k counts {facts['k_counts']}, which is not in the table; k is at most {rows}, the "
+                    "number of rows of the smallest group"
                 )
         k = found.get("k", rows)
         shown = str(k) if "k" in found else f"at most {k}"
@@ -182,8 +182,8 @@ class _Count:
         )
         if secret and by_person:
             self.notes.append(
-                "not checkable: l and t count persons, who are not identified in the table; l is at most the different "
-                "values that were counted"
+                "not checkable: l and t count persons, whom the table does not identify; l is at most the number of "
+                "different values, which was counted"
             )
         for name in secret:
             coded = code_column(domain if domain is not None and name in domain.names else None, name, table[name])

@@ -90,7 +90,7 @@ KIND = Kind(
         change("t", label="Closeness t"),
         change("sensitive", takes=("names",), label="Sensitive columns"),
         change("columns", takes=("pairs",), example={"age": "body"},
-            help="COLUMN=GROUP: columns of a group are grouped together; k holds per group.",
+            help="COLUMN=GROUP: generalise columns of the same group together. k holds in each group of columns.",
             expected="COLUMN=GROUP, once per quasi-identifier", label="Groups of columns"),
         change("level", takes=("whole pairs",), help="COLUMN=LEVEL of generalisation; by default chosen on the data.",
             example={"age": 1}, low=0, expected="COLUMN=VALUE, once per column, the values whole numbers",

@@ -51,7 +51,8 @@ KIND = Kind(
     schema="optional",
     estimators={"": "discreet.clustering:PrivateKMeans"},
     own=(
-        change("n_clusters", required=True, example="auto", short="-k --k", label="Number of clusters"),
+        change("n_clusters", required=True, example="auto", shell="k", short="-k --n-clusters",
+            label="Number of clusters"),
         change("epsilon", help="Privacy budget, for a table. A synopsis has spent its own."),
         option("refine", "text", "Post-processing of the counts; auto chooses it.", "auto", default="auto",
             choices=("auto", "consistent", "means", "project", "threshold", "mixture", "checked", "none")),
@@ -62,7 +63,8 @@ KIND = Kind(
         *CENTRAL,
     ),
     outputs=(
-        release("The cluster centres, as CSV or Parquet.", "centers.csv", "centers", required=False, shown=True),
+        release("The cluster centres, as CSV or Parquet (required for a table).", "centers.csv", "centers",
+            required=False, shown=True),
         output("release", "The synopsis of a table, in which they were found.", "synopsis.parquet", shown=True),
         REPORT,
         PROMISE,

@@ -27,7 +27,9 @@ MOST_BITS = 20
 
 
 class HadamardResponse(Oracle):
-    """Draw t independent vectors of bits and send them with noisy parities of the value's number.
+    """Estimate how often each of many categories occurs, from short reports and with little work for the collector.
+
+    Each user draws t random vectors of bits and sends them with t noisy parities of the number of their category.
 
     Privacy
     -------

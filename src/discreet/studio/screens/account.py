@@ -90,7 +90,7 @@ def _uncounted(run: Run, account: Account | None) -> bool:
 
 @lru_cache(32)
 def _together(path: str, head: str) -> tuple[float, float] | None:  # the head stands for all that was written
-    """Return the ε of all releases together, had all prices been fixed beforehand, and its δ."""
+    """Return the ε of all releases together, if none chose its price after seeing another, and its δ."""
     account = Account(path)
     return (account.together(), account.stated_delta) if account.entries else None
 

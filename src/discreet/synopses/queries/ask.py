@@ -40,8 +40,9 @@ _INF = math.inf
 #: Where a missing value lies.
 _GONE = [(math.nan, math.nan)]
 #: Other spellings of values: what finds them, what they are replaced by, how a question is written.
-_SPELLINGS = (
+_SPELLINGS: tuple[tuple[str, Any, str], ...] = (
     (r"(?<=\d),(?=\d)", ".", "written with decimal points, not commas"),
+    (r"=\s*>|≥|=\s*<|≤", lambda m: ">=" if m[0][-1] in ">≥" else "<=", "written with '>=' or '<='"),
     (r"(?<!['\d])(\d{4}-\d\d-\d\d)(?!['\d])", r"'\1'", "written with dates in single quotation marks"),
 )
 #: Other signs for words.
@@ -361,7 +362,7 @@ class _Reader:
                 self.instead(text, column_text(near)) if near else "one of these columns",
                 "one of these columns" if near else "",
             )
-        raise self.wrong(f"written with a column or a value where {text!r} is")
+        raise self.wrong(f"a comparison; {text!r} stands where a column or a value should")
 
     def value(self, column: Column) -> tuple[str, bool]:
         found = self.operand(self.domain.position(column.name))

@@ -77,14 +77,14 @@ class GridSynopsis(Declared, Estimator):
         default=2**20,
         low=1,
         high=2**27,
-        help="Largest grid that lists all its cells.",
+        help="Largest number of cells at which empty cells are listed too.",
         details="Larger ones list the cells above a cutoff. No rule asks for more cells.",
     )
     expected_survivors: float = option(
         default=100,
         above=0,
         high=10**7,
-        help="Expected number of empty cells that a larger grid lists; sets the cutoff.",
+        help="For larger grids: expected number of empty cells in the list. It sets the cutoff for noisy counts.",
         details="Cells with fewer rows than the cutoff mostly vanish.",
     )
     leaf_means: bool | str = option(

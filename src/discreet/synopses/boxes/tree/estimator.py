@@ -114,7 +114,7 @@ class TreeSynopsis(Declared, Estimator):
         choices=("auto",),
         low=0,
         example="auto",
-        help="First level whose nodes are tested.",
+        help="Depth from which nodes are tested before they are split.",
         details="Nodes above it are always split.",
     )
     leaf_means: bool = option(default=False, example=True, help="Publish the mean of each large leaf too.")
