@@ -342,6 +342,18 @@ def spark() -> str:
     return table(["", *heads], [bare, *rows])
 
 
+def wide_tables() -> str:
+    """Return the errors of marginal synopses of wide tables and of parities."""
+    found = results.read("wide_tables")["runs"].items()
+    return table(
+        ["table", "mean total variation", "CPU s", "runs"],
+        [
+            [case, f"{r['error']:.4f} ± {r['half']:.4f}", f"{r['cpu_seconds']:.1f}", str(r["seeds"])]
+            for case, r in found
+        ],
+    )
+
+
 def marginals() -> str:
     """Return seconds and memory of marginal synopses."""
     rows = []

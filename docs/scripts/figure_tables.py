@@ -11,7 +11,18 @@ import figure_results as results
 from figure_dimensions import few_rows, many_dimensions, many_published
 from figure_grids import starts
 from figure_results import geometric_mean, one, table
-from figure_speed import collector, marginals, privacy_cost, second_releases, spark, speed, speed_front, start, studio
+from figure_speed import (
+    collector,
+    marginals,
+    privacy_cost,
+    second_releases,
+    spark,
+    speed,
+    speed_front,
+    start,
+    studio,
+    wide_tables,
+)
 
 METHODS = ("auto", "EUGkM as published", "RUGNIK as published", "diffprivlib")
 SHOWN = {
@@ -465,4 +476,5 @@ TABLES: dict[str, Callable[[], str]] = {
     "starts": starts,
     "start": start,
     "studio": studio,
+    "wide-tables": wide_tables,
 }
