@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 import discreet as dc
 from benchmarks._bench import RESULTS, save, show
@@ -85,9 +86,15 @@ def main() -> None:
             found = [run(name, epsilon, target, seed) for seed in range(args.seeds)]
             errors = np.array([f["error"] for f in found])
             case = f"{name}, ε = {epsilon:g}{', target' if target else ''}"
-            half = 1.96 * float(errors.std(ddof=1)) / len(errors) ** 0.5 if len(errors) > 1 else 0.0
+            half = float(stats.t.ppf(0.975, len(errors) - 1) * errors.std(ddof=1)) / len(errors) ** 0.5
             spent = float(np.mean([f["cpu_seconds"] for f in found]))
-            runs[case] = {"error": float(errors.mean()), "half": half, "cpu_seconds": spent, "seeds": len(errors)}
+            runs[case] = {
+                "error": float(errors.mean()),
+                "half": half,
+                "worst": float(errors.max()),
+                "cpu_seconds": spent,
+                "seeds": len(errors),
+            }
             print(case, runs[case], flush=True)
             save("wide_tables", {"runs": runs}, "numpy")
     columns = ["error", "half", "cpu_seconds", "seeds"]
