@@ -1,10 +1,11 @@
-"""Wide tables and parities: errors of marginal synopses on tables that took no part in the choice of constants.
+"""Wide tables and parities: errors of marginal synopses on tables drawn after the constants were chosen.
 
     python -m benchmarks.tuning.wide_tables [--seeds 20] [--only "classes,two columns,three of ten"]
 
 *Classes*: 40 columns of 5 categories that depend on six hidden classes, 50,000 rows, with and without a target.
 *Two columns*: two whole numbers of 10 values whose sum is even. *Three of ten*: one column is the parity of two others,
 seven more are independent. 20,000 rows each. δ = 1e-9. Errors are mean total variations of pairs, or of the parity.
+The families are not unseen: tables drawn from the same generators with seed 0 served to build the method.
 """
 
 from __future__ import annotations
@@ -17,17 +18,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 import discreet as dc
 from benchmarks._bench import RESULTS, save, show
 from discreet.core import IntArray
 
+#: The seed of the tables, first used when the method was complete.
+DRAWN = 2026
 Found = tuple[IntArray, list[int], list[tuple[int, ...]]]
 
 
 def classes() -> Found:
     """Return codes (columns by rows), sizes, and the marginals that are compared."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(DRAWN)
     which = rng.choice(6, 50_000, p=rng.dirichlet(np.full(6, 3.0)))
     columns = []
     for _ in range(40):
@@ -37,13 +41,13 @@ def classes() -> Found:
 
 
 def two() -> Found:
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(DRAWN)
     one = rng.integers(0, 10, 20_000)
     return np.stack([one, rng.integers(0, 5, 20_000) * 2 + one % 2]), [10, 10], [(0, 1)]
 
 
 def three() -> Found:
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(DRAWN)
     one, other = rng.integers(0, 2, 20_000), rng.integers(0, 2, 20_000)
     more = [rng.integers(0, 4, 20_000) for _ in range(7)]
     return np.stack([one, other, one ^ other, *more]), [2] * 3 + [4] * 7, [(0, 1, 2)]
@@ -85,9 +89,15 @@ def main() -> None:
             found = [run(name, epsilon, target, seed) for seed in range(args.seeds)]
             errors = np.array([f["error"] for f in found])
             case = f"{name}, ε = {epsilon:g}{', target' if target else ''}"
-            half = 1.96 * float(errors.std(ddof=1)) / len(errors) ** 0.5 if len(errors) > 1 else 0.0
+            half = float(stats.t.ppf(0.975, len(errors) - 1) * errors.std(ddof=1)) / len(errors) ** 0.5
             spent = float(np.mean([f["cpu_seconds"] for f in found]))
-            runs[case] = {"error": float(errors.mean()), "half": half, "cpu_seconds": spent, "seeds": len(errors)}
+            runs[case] = {
+                "error": float(errors.mean()),
+                "half": half,
+                "worst": float(errors.max()),
+                "cpu_seconds": spent,
+                "seeds": len(errors),
+            }
             print(case, runs[case], flush=True)
             save("wide_tables", {"runs": runs}, "numpy")
     columns = ["error", "half", "cpu_seconds", "seeds"]
