@@ -98,6 +98,7 @@ class Graphical:
         self.domain = mbi.Domain(range(len(sizes)), sizes)
         self.measured: dict[Columns, Any] = {}
         self.model: Any = None
+        self.answers: dict[Columns, Any] = {}
         self._counts: dict[Columns, Any] = {}
         self._megabytes: dict[tuple[frozenset[Columns], Columns], float] = {}
 
@@ -124,13 +125,55 @@ class Graphical:
             self.domain, list(self.measured.values()), total, iters=steps, warm_start=self.model, tol=1e-6
         )
 
-    def answer(self, columns: Columns) -> Any:
-        """Return a marginal of the model."""
-        return np.asarray(self.model.project(columns).datavector())
+        self.answers = self._answers()
+
+    def _answers(self) -> dict[Columns, Any]:
+        """Return all columns and pairs of the model, by messages along its junction tree.
+
+        The package can do that, too, but it compiles a program for each pair of each model, which takes a minute.
+        """
+        import jax
+
+        tree, _ = self.mbi.junction_tree.make_junction_tree(self.domain, self.model.cliques)
+        potentials, total = self.model.potentials.expand(list(tree.nodes)), float(self.model.total)
+        with jax.disable_jit():
+            beliefs = self.mbi.marginal_oracles.message_passing_stable(potentials, total)
+        parts: dict[tuple[Columns, Columns], Any] = {}
+
+        def part(clique: Columns, kept: Columns) -> Any:
+            if (clique, kept) not in parts:
+                belief = np.asarray(beliefs[clique].datavector(flatten=False))
+                parts[clique, kept] = np.einsum(belief, list(clique), list(kept))
+            return parts[clique, kept]
+
+        first = {c: next(clique for clique in tree.nodes if c in clique) for c in self.domain.attributes}
+        found: dict[Columns, Any] = {(c,): part(clique, (c,)) for c, clique in first.items()}
+        for one in self.domain.attributes:
+            # What is passed on from clique to clique: counts of this column with the columns that both cliques have.
+            seen, waiting = {first[one]}, [(first[one], (), found[(one,)])]
+            while waiting:
+                clique, shared, passed = waiting.pop()
+
+                def joint(kept: Columns, clique: Columns = clique, shared: Columns = shared, passed: Any = passed) -> Any:
+                    if one in clique:
+                        return part(clique, (one, *kept))
+                    both = tuple(sorted({*shared, *kept}))
+                    of = part(clique, shared)
+                    share = np.divide(passed, of, out=np.zeros_like(passed), where=of > 0)
+                    return np.einsum(share, [one, *shared], part(clique, both), list(both), [one, *kept])
+
+                found |= {(one, c): joint((c,)) for c in clique if c > one}
+                for near in set(tree.neighbors(clique)) - seen:
+                    seen.add(near)
+                    common = tuple(sorted({*clique} & {*near}))
+                    waiting.append((near, common, None if one in common else joint(common)))
+            for other in range(one + 1, len(self.sizes)):
+                found.setdefault((one, other), np.outer(found[(one,)], found[(other,)]) / total)
+        return {columns: table.ravel() for columns, table in found.items()}
 
     def missed(self, columns: Columns) -> float:
         """Return the L1 error of a marginal of the model: one row more or less changes it by at most one."""
-        return float(np.abs(self.counts(columns) - self.answer(columns)).sum())
+        return float(np.abs(self.counts(columns) - self.answers[columns]).sum())
 
     def megabytes(self, columns: Columns) -> float:
         """Return the size of the model if a marginal were measured in addition."""
@@ -229,10 +272,10 @@ def aim(codes: Any, sizes: list[int], rho: float, rng: np.random.Generator, step
         bias = math.sqrt(2 / math.pi) * sigma
         scores = [weights[r] * (table.missed(r) - bias * cells[r]) for r in open_to]
         chosen = open_to[_selected(scores, epsilon / max(weights[r] for r in open_to), rng)]
-        before = table.answer(chosen)
+        before = table.answers[chosen]
         table.measure(chosen, sigma)
         table.fit(steps)
-        if np.abs(table.answer(chosen) - before).sum() <= bias * cells[chosen]:  # noise outweighs what was learnt
+        if np.abs(table.answers[chosen] - before).sum() <= bias * cells[chosen]:  # noise outweighs what was learnt
             sigma, epsilon = sigma / 2, epsilon * 2
         if "MBI_TELL" in os.environ:
             print(f"{time.process_time():.0f} s, {spent / rho:.3f} spent, {chosen}, {len(open_to)} open", flush=True)
