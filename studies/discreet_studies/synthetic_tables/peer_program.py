@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import resource
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -138,38 +138,18 @@ class Graphical:
         potentials, total = self.model.potentials.expand(list(tree.nodes)), float(self.model.total)
         with jax.disable_jit():
             beliefs = self.mbi.marginal_oracles.message_passing_stable(potentials, total)
-        parts: dict[tuple[Columns, Columns], Any] = {}
+        tables = {clique: np.asarray(beliefs[clique].datavector(flatten=False)) for clique in tree.nodes}
 
+        @cache
         def part(clique: Columns, kept: Columns) -> Any:
-            if (clique, kept) not in parts:
-                belief = np.asarray(beliefs[clique].datavector(flatten=False))
-                parts[clique, kept] = np.einsum(belief, list(clique), list(kept))
-            return parts[clique, kept]
+            return np.einsum(tables[clique], list(clique), list(kept))
 
-        first = {c: next(clique for clique in tree.nodes if c in clique) for c in self.domain.attributes}
-        found: dict[Columns, Any] = {(c,): part(clique, (c,)) for c, clique in first.items()}
+        found: dict[Columns, Any] = {}
         for one in self.domain.attributes:
-            # What is passed on from clique to clique: counts of this column with the columns that both cliques have.
-            seen, waiting = {first[one]}, [(first[one], (), found[(one,)])]
-            while waiting:
-                clique, shared, passed = waiting.pop()
-
-                def joint(kept: Columns, clique: Columns = clique, shared: Columns = shared, passed: Any = passed) -> Any:
-                    if one in clique:
-                        return part(clique, (one, *kept))
-                    both = tuple(sorted({*shared, *kept}))
-                    of = part(clique, shared)
-                    share = np.divide(passed, of, out=np.zeros_like(passed), where=of > 0)
-                    return np.einsum(share, [one, *shared], part(clique, both), list(both), [one, *kept])
-
-                found |= {(one, c): joint((c,)) for c in clique if c > one}
-                for near in set(tree.neighbors(clique)) - seen:
-                    seen.add(near)
-                    common = tuple(sorted({*clique} & {*near}))
-                    waiting.append((near, common, None if one in common else joint(common)))
-            for other in range(one + 1, len(self.sizes)):
-                found.setdefault((one, other), np.outer(found[(one,)], found[(other,)]) / total)
-        return {columns: table.ravel() for columns, table in found.items()}
+            found |= _with_others(one, tree, part)
+        for one, other in itertools.combinations(self.domain.attributes, 2):  # parts of the tree may be independent
+            found.setdefault((one, other), np.outer(found[(one,)], found[(other,)]) / total)
+        return {columns: counts.ravel() for columns, counts in found.items()}
 
     def missed(self, columns: Columns) -> float:
         """Return the L1 error of a marginal of the model: one row more or less changes it by at most one."""
@@ -187,6 +167,33 @@ class Graphical:
         """Draw rows by the rounding that is the default of the package."""
         made = self.model.synthetic_data(rows=number).to_dict()
         return np.stack([made[c] for c in range(len(self.sizes))], axis=1).astype(np.int64)
+
+
+def _with_others(one: int, tree: Any, part: Callable[[Columns, Columns], Any]) -> dict[Columns, Any]:
+    """Return the counts of a column, and of it with each later column that the tree connects it with.
+
+    ``part`` returns the counts of some columns of a clique.
+    """
+
+    def joint(clique: Columns, shared: Columns, passed: Any, kept: Columns) -> Any:
+        """Return counts of the column with some of a clique, from its counts with what the last clique shares."""
+        if one in clique:
+            return part(clique, (one, *kept))
+        both, whole = tuple(sorted({*shared, *kept})), part(clique, shared)
+        share = np.divide(passed, whole, out=np.zeros_like(passed), where=whole > 0)
+        return np.einsum(share, [one, *shared], part(clique, both), list(both), [one, *kept])
+
+    first = next(clique for clique in tree.nodes if one in clique)
+    found: dict[Columns, Any] = {(one,): joint(first, (), None, ())}
+    seen, waiting = {first}, [(first, (), None)]
+    while waiting:
+        here = waiting.pop()
+        found |= {(one, c): joint(*here, (c,)) for c in here[0] if c > one}
+        for near in set(tree.neighbors(here[0])) - seen:
+            seen.add(near)
+            common = tuple(sorted({*here[0]} & {*near}))
+            waiting.append((near, common, None if one in common else joint(*here, common)))
+    return found
 
 
 def mbi(kind: str) -> Work:
@@ -277,8 +284,6 @@ def aim(codes: Any, sizes: list[int], rho: float, rng: np.random.Generator, step
         table.fit(steps)
         if np.abs(table.answers[chosen] - before).sum() <= bias * cells[chosen]:  # noise outweighs what was learnt
             sigma, epsilon = sigma / 2, epsilon * 2
-        if "MBI_TELL" in os.environ:
-            print(f"{time.process_time():.0f} s, {spent / rho:.3f} spent, {chosen}, {len(open_to)} open", flush=True)
     return table.rows(len(codes))
 
 

@@ -3,9 +3,9 @@
 `make peers` makes the environments. The study finds them, one folder per library, in the folder that the environment
 variable DISCREET_PEERS names (``.venv-peers`` here if there is none); what is not there is not run.
 
-A run may take two hours of CPU time, or as many seconds as DISCREET_PEER_SECONDS says. A run that takes longer is ended.
-That is a result: it is kept with its limit, and the page shows it. To give such runs more time, take their rows out of
-the results file and run the study again.
+A run may take two hours of CPU time, or as many seconds as DISCREET_PEER_SECONDS says. A longer one is ended. That is a
+result: it is kept with its limit, and the page shows it. To give such runs more time, take their rows out of the
+results file and run the study again.
 """
 
 from __future__ import annotations

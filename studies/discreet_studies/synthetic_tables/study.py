@@ -11,8 +11,8 @@ drawn anew from the real ones (``bootstrap``). So are other libraries, where the
 that needs more than two hours of CPU time has no result, and the page says so.
 
 Adult is not unseen: the method was first built looking at it; see the page. Constants were tried on generated tables
-(``benchmarks/tuning/marginals.py``). The first runs on the seven further tables showed that only two pairs of a small
-table were measured; what mended that was chosen on generated tables.
+(``benchmarks/tuning/marginals.py``). The first runs on seven of the further tables showed that only two pairs of a
+small table were measured; what mended that was chosen on generated tables.
 """
 
 from __future__ import annotations
