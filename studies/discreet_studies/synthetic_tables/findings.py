@@ -81,12 +81,12 @@ def findings(results: Results) -> list[Finding]:
     found = []
     for data in dict.fromkeys(case[0] for case in CASES):
         for method, case in _runs(results, data):
-            for measure, words in _WORDS.items():
-                own = results.estimate(measure, **_where(method, case))
-                note = _ended(results, method, case)
-                if own.runs or (note and measure == "pairs"):
-                    title = _TITLES.get(data, data)
-                    found.append(Finding(f"{_name(method, case)}: {words}", None, own, note=note, section=title))
+            shown = [(results.estimate(m, **_where(method, case)), words) for m, words in _WORDS.items()]
+            note = _ended(results, method, case)
+            if note:
+                shown.append((results.estimate("limit", **_where(method, case)), "CPU seconds without a result"))
+            name, title = _name(method, case), _TITLES.get(data, data)
+            found += [Finding(f"{name}: {w}", None, own, note=note, section=title) for own, w in shown if own.runs]
     return found
 
 

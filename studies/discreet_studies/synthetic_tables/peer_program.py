@@ -124,7 +124,6 @@ class Graphical:
         self.model = self.mbi.estimation.MirrorDescent().estimate(
             self.domain, list(self.measured.values()), total, iters=steps, warm_start=self.model, tol=1e-6
         )
-
         self.answers = self._answers()
 
     def _answers(self) -> dict[Columns, Any]:
