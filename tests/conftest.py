@@ -36,6 +36,15 @@ def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fit models of marginals in a few steps. They are post-processing: only how well they fit depends on the number."""
+    from discreet.synopses.marginals import mixture
+
+    for name, value in {"LIMIT": 1, "LAST": 4, "COMPONENTS": 64, "FEWEST_COMPONENTS": 64}.items():
+        monkeypatch.setattr(mixture, name, value)
+
+
+@pytest.fixture
 def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give the terminal 80 columns; the console has read the environment when it was imported."""
     from discreet.cli import common
