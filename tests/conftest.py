@@ -37,7 +37,7 @@ def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fit models of marginals in a few steps. They are post-processing: only how well they fit depends on the number."""
+    """Fit models of marginals in a few steps: they are post-processing, and only how well they fit depends on that."""
     from discreet.synopses.marginals import mixture
 
     for name, value in {"LIMIT": 1, "LAST": 4, "COMPONENTS": 64, "FEWEST_COMPONENTS": 64}.items():

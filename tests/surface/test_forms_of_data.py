@@ -15,6 +15,8 @@ import pytest
 import discreet as dc
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType, SchemaError
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 TWO = dc.Domain({"a": (0, 10), "b": (0, 10)})
 ONE = dc.Domain({"a": (0, 10)})
 ROWS = [(1.0, 2.0), (3.0, 4.0)] * 10
