@@ -23,7 +23,7 @@ def released(data, epsilon=1.0, seed=0, **how):
 
 @pytest.mark.parametrize(
     ("columns", "k"),
-    [pytest.param(1, 3, marks=pytest.mark.slow), (2, 1), pytest.param(2, 9, marks=pytest.mark.slow), (3, 5)],
+    [(1, 3), (2, 1), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((2, 9), (3, 5)))],
 )
 def test_clusters_that_stand_apart_are_counted(columns, k):
     data = dc.datasets.mixture(1500 * k, columns, k, separation=8 if k > 1 else 4, random_state=k)
@@ -41,6 +41,7 @@ def test_private_k_means_counts_its_own_clusters(columns, k):
     assert km.guarantee_.epsilon == 0.5  # nothing was paid for the number
 
 
+@pytest.mark.slow  # even rows at a small budget are tried below
 def test_rows_without_clusters_are_one():
     even = np.random.default_rng(3).random((6000, 2))
     for how in ({"rule": 6}, {"rule": 25}):

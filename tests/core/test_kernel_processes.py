@@ -141,7 +141,9 @@ def mounted(place: Path, options: str) -> tuple[str, ...]:
     return wrap
 
 
-@pytest.mark.parametrize("options", ["ro", "size=12k", pytest.param("nr_inodes=1", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "options", ["size=12k", *(pytest.param(each, marks=pytest.mark.slow) for each in ("ro", "nr_inodes=1"))]
+)
 def test_a_disk_that_is_read_only_or_full_costs_only_time(place: Path, options: str) -> None:
     wrap = mounted(place, options)
     empty = f"""
