@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from pathlib import Path
 
@@ -56,7 +55,7 @@ def test_rows_without_clusters_are_one():
 def test_noise_asks_for_no_more_clusters():
     # Sixty-four cells of noise for every one that holds rows: without its share taken out they would be clusters.
     data = dc.datasets.mixture(6000, 2, 4, separation=12, random_state=5)
-    told = {suggest_k(released(data, epsilon, rule=40), max_clusters=8).n_clusters for epsilon in (math.inf, 1.0, 0.3)}
+    told = {suggest_k(released(data, epsilon, rule=40), max_clusters=8).n_clusters for epsilon in (1.0, 0.3)}
     assert told == {4}
 
 
