@@ -51,14 +51,13 @@ def test_law_of_a_pool(epsilon: float) -> None:
     laws.check_sampler(m, "cat", draws=60_000)
 
 
-@pytest.mark.parametrize(("keys", "within"), [(400, 0.25), pytest.param(1200, 0.15, marks=pytest.mark.slow)])
-def test_a_pool_is_unbiased_over_keys_and_has_the_stated_variance(keys: int, within: float) -> None:
-    """K' = 20, g = 8, ε = 2: 9,879 for f = 150. Mean within 4 errors, variance within 4 of its errors."""
+def test_a_pool_is_unbiased_over_keys_and_has_the_stated_variance() -> None:
+    """K' = 20, g = 8, ε = 2 of the spec's C.6: 9,879 for f = 150. Mean within 4 errors, variance within 15 %."""
     truth = np.array([900, 500, 300, 150, 100, 50])
     values = np.repeat(np.arange(6), truth)
     others = (truth * (truth - 1)).sum() - truth * (truth - 1)
     found = []
-    for seed in range(keys):
+    for seed in range(1200):
         m = LocalHashing(2, width=8, pool=20, key=seed + 1)
         found.append(m.estimate(m.aggregate(m.encode(values, rng=seed)), range(6)))
     assert m.family.independence == 3  # what the variance formula needs
@@ -66,7 +65,7 @@ def test_a_pool_is_unbiased_over_keys_and_has_the_stated_variance(keys: int, wit
     assert wanted[3] == pytest.approx(9879, abs=0.5)
     counts = np.array([f.count for f in found])
     assert np.all(np.abs(counts.mean(axis=0) - truth) < 4 * np.sqrt(wanted / len(counts)))
-    assert counts.var(axis=0) == pytest.approx(wanted, rel=within)
+    assert counts.var(axis=0) == pytest.approx(wanted, rel=0.15)
     ends = [f.interval(0.95) for f in found]
     covered = np.mean([(low <= truth) & (truth <= high) for low, high in ends])
     assert 0.93 < covered < 0.97
