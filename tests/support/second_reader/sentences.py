@@ -127,9 +127,19 @@ def _symbols_k(case: Case, m: re.Match[str]) -> Objections:
 
 
 def _required(case: Case, m: re.Match[str]) -> Objections:
-    required = case.facts["required"]
-    if required.get(m["name"]) is None or not says(m["value"], required[m["name"]]):
-        yield f"required is {required.get(m['name'])}"
+    name = m["name"] or ("probabilistic_k" if m["chance"] else "k_by_columns")
+    rule = case.facts["required"].get(name)
+    parts = rule if isinstance(rule, dict) else {"least": rule}
+    amount = parts.get("least", parts.get("most"))
+    if amount is None or float(amount) != float(m["amount"] or m["chance"] or m["each"]):
+        yield f"required is {rule}"
+    if m["groups"] and m["groups"] != "; ".join(", ".join(group) for group in parts["columns"]):
+        yield f"the groups of columns are {parts['columns']}"
+    notes = {str(value) for key, value in parts.items() if key not in ("least", "most", "columns")}
+    if {
+        note.removeprefix("counted in ").rpartition(" = ")[2] for note in (m["notes"] or "").split(", ") if note
+    } != notes:
+        yield f"required is {rule}"
 
 
 def _with_kept(case: Case, m: re.Match[str]) -> Objections:
@@ -406,7 +416,12 @@ SENTENCES: list[tuple[str, Check | str]] = [
     (rf"epsilon_at_diameter: (?P<value>{_NUM}|∞)", _no_less),
     (r"for all rows r: \|\{s : QI\(s\) = QI\(r\)\}\| >= k", _symbols_k),
     (r"nothing is promised about groups of rows", _changed),
-    (r"required: (?P<name>\w+) = (?P<value>.+)", _required),
+    (
+        r"required: (?:(?P<name>\w+) = (?P<amount>[\d.e-]+)(?: \((?P<notes>.+)\))?"
+        r"|probabilistic k-anonymity with k = (?P<chance>\d+)"
+        r"|k = (?P<each>\d+) in each of these groups of columns by itself, and not in whole rows: (?P<groups>.+))",
+        _required,
+    ),
     (r"QI without (?P<names>.+); with them: k = (?P<k>\d+)", _with_kept),
     (r"the number of rows cannot be told from zero \(about .+ rows?, standard error .+\)\. .+",
      "held to the released total, where the bytes are read"),
