@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
+import discreet as dc
 from anonymity_checker import check_classes, is_union_of_siblings
 from discreet.anonymity.growth.frontier import enforce
 from discreet.anonymity.growth.grid import make_grid
@@ -163,7 +164,7 @@ def people(n: int, seed: int = 0) -> pa.Table:
 
 def test_missing_values_have_their_own_branch() -> None:
     table = people(400)
-    release = DensityTree(k=5, domain=DOMAIN).fit_transform(table, order="input")
+    release = DensityTree(k=5, domain=DOMAIN, criterion="spread").fit_transform(table, order="input")
     shown = release.table["age"].to_pylist()
     assert "missing" in shown
     for text, age in zip(shown, table["age"].to_pylist(), strict=True):
@@ -371,3 +372,19 @@ def test_density_integrates_to_one_and_scores_higher_where_it_fits() -> None:
     assert fitted.density(grid).mean() == pytest.approx(1.0)
     flat = DensityTree(k=3000, domain=domain).fit(X)
     assert fitted.score(blobs(3000, 2, 1)) > flat.score(blobs(3000, 2, 1)) == pytest.approx(1.0)
+
+
+def test_by_default_categories_are_grouped_so_that_cells_print_short_lists() -> None:
+    people = dc.datasets.people(2000)
+    found = {}
+    for criterion in ("auto", "spread"):
+        release = DensityTree(k=5, domain=people.domain, criterion=criterion).fit_transform(people.table)
+        shown = [text for name in ("town", "job") for text in release.table[name].to_pylist()]
+        found[criterion] = np.mean([8 if text == "*" else 1 + text.count(", ") for text in shown])
+        said = " ".join(release.guarantee.assumptions) + " ".join(map(str, release.guarantee.parameters.values()))
+        assert ("grouped by how common" in release.guarantee.to_json()) == (criterion == "auto"), said
+    assert found["auto"] < 0.8 * found["spread"]
+    ordered = dc.Domain({"size": {"categories": list("abcdefgh"), "ordered": True}})
+    tree = DensityTree(k=2, domain=ordered).fit(pa.table({"size": list("aabbccddeeffgghh")}))
+    assert tree.hierarchies_ == {}  # an order that means something stays
+    assert DensityTree(k=2, domain=ordered).fit(pa.table({"size": list("aabb")})).criterion == "auto"

@@ -262,6 +262,11 @@ class Partitioner(Declared, Estimator):
         return table, self._partition(table, tiers)
 
     @property
+    def _groups_categories(self) -> bool:
+        """True if unordered categories without a hierarchy are merged."""
+        return False
+
+    @property
     def _grows_outside(self) -> bool:
         """True if growth needs counts only, so that rows can stay outside memory."""
         return True
@@ -333,7 +338,7 @@ class Partitioner(Declared, Estimator):
                 expected = f"at most the number of declared values of {column.name!r} ({most})"
                 raise InvalidArgument("l_diversity", rules.l_diversity, expected, f"l_diversity={most}")
         self._check(plan)
-        return rules, plan, read_hierarchies(self.hierarchies, plan)
+        return rules, plan, read_hierarchies(self.hierarchies, plan, grouped=self._groups_categories)
 
     def _check(self, plan: TablePlan) -> None:
         """Check the options that only this method has."""

@@ -48,10 +48,9 @@ def possible_names(domain: Any, spoken: Iterable[Any]) -> list[str]:
     return names + list(itertools.islice(fresh, max(width - len(names), 0) if width > 1 else 1))
 
 
-def read_hierarchies(given: Any, plan: TablePlan) -> dict[str, Hierarchy | str]:
-    """Check the hierarchies that a user gave."""
-    if given is None:
-        return {}
+def read_hierarchies(given: Any, plan: TablePlan, *, grouped: bool = False) -> dict[str, Hierarchy | str]:
+    """Check the hierarchies that a user gave; with ``grouped``, other unordered quasi-identifiers get `MERGE`."""
+    given = {} if given is None else given
     if not isinstance(given, Mapping):
         raise InvalidType("hierarchies", type(given), "a mapping from column to Hierarchy", '{"job": "merge"}')
     found: dict[str, Hierarchy | str] = {}
@@ -73,7 +72,9 @@ def read_hierarchies(given: Any, plan: TablePlan) -> dict[str, Hierarchy | str]:
         if name in plan.quasi:
             read.labels(name, column.categories)  # they are printed
         found[name] = read
-    return found
+    columns = [plan.domain.column(name) for name in plan.quasi if grouped and name not in given]
+    several = (c for c in columns if isinstance(c, Categorical) and not c.ordered and len(c.categories) > 2)
+    return found | {c.name: MERGE for c in several}
 
 
 def with_hierarchies(data: Any, table: R, trees: Hierarchies) -> tuple[R, dict[str, Hierarchy]]:
