@@ -12,7 +12,7 @@ from discreet.anonymity.growth.grid import Cells, Grid
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.disclosure import linkage, near_values
 from discreet.anonymity.release.prepare import make_plan, names_of
-from discreet.anonymity.release.printed import with_legend
+from discreet.anonymity.risk.printed import with_legend
 from discreet.anonymity.release.release import (
     Release,
     _kept_by,

@@ -17,7 +17,7 @@ from discreet.anonymity.growth.grid import Cells, Grid
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.history import ReleaseHistory
 from discreet.anonymity.release.kept import KeptCounter, own_sensitive
-from discreet.anonymity.release.printed import PROMISE_KEY, with_legend
+from discreet.anonymity.risk.printed import PROMISE_KEY, with_legend
 from discreet.anonymity.release.record import ReleaseRecord
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.rules import Rules

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import engines
-from discreet.anonymity.release import as_numbers, read_stretches
+from discreet.anonymity.risk import as_numbers, read_stretches
 from discreet.anonymity.risk import MISSING, OR_MISSING, printed_category, reader_of
 from discreet.core import (
     NAMING,
