@@ -124,7 +124,11 @@ class DensityTree(Partitioner):
         if table.n:
             more = seen.with_new(table, self.tree_.route(table.bins))
             grown, rules = self._at_fit, growth_rules(self.rules_, self._at_fit.blind)
-            settings = {"criterion": self._criterion(grown.criterion), "max_depth": grown.max_depth, "tiers": self._tiers()}
+            settings = {
+                "criterion": self._criterion(grown.criterion),
+                "max_depth": grown.max_depth,
+                "tiers": self._tiers(),
+            }
             settings["min_share"] = float(grown.min_share)
             self.tree_, seen = renew(self.tree_, more, rules, table.n, settings)
             self.batches_ += 1

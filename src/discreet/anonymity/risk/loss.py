@@ -75,7 +75,10 @@ def information_loss(released: Any, entries: Entries, classes: IntArray, origina
 def loss_rows(found: dict[str, Any] | None) -> list[tuple[str, str, str]]:
     """Return the loss for a table of figures: measure, value, meaning."""
     told = {
-        "printed": ("as printed", "share of a column's values that a row leaves open, mean over columns and rows (NCP)"),
+        "printed": (
+            "as printed",
+            "share of a column's values that a row leaves open, mean over columns and rows (NCP)",
+        ),
         "occurring": ("of occurring values", "the same, of the values that the original rows of a group have"),
     }
     known = [(*told[name], (found or {}).get(name)) for name in told]
@@ -119,7 +122,9 @@ class _Printed:
 
 def _widths(read: Stretches, numbers: FloatArray | None, declared: Column | None) -> FloatArray:
     """Return the share of the range that each interval covers."""
-    bounds = [] if declared is None else [getattr(declared, "least", declared.low), getattr(declared, "most", declared.high)]
+    bounds = (
+        [] if declared is None else [getattr(declared, "least", declared.low), getattr(declared, "most", declared.high)]
+    )
     ends = np.concatenate([read.low, read.high, bounds, [] if numbers is None else numbers])
     ends = ends[np.isfinite(ends)]
     open_ends = np.isinf(read.low) & np.isinf(read.high)
