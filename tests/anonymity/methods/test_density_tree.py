@@ -396,7 +396,7 @@ def test_by_default_categories_are_grouped_so_that_cells_print_little_loss() -> 
         assert release.guarantee.parameters["criterion"] == {"auto": "width"}.get(criterion, criterion)
         assert release.guarantee.parameters["reached"]["k"] >= 5
     assert found["auto"] < 0.6 * found["spread"]
-    ordered = dc.Domain({"size": {"categories": list("abcdefgh"), "ordered": True}})
+    ordered = dc.Domain({"size": {"categories": list("abcdefgh"), "kind": "ordered"}})
     tree = DensityTree(k=2, domain=ordered).fit(pa.table({"size": list("aabbccddeeffgghh")}))
     assert tree.hierarchies_ == {}  # an order that means something stays
     assert DensityTree(k=2, domain=ordered).fit(pa.table({"size": list("aabb")})).criterion == "auto"

@@ -66,10 +66,11 @@ class DensityTree(Partitioner):
     _: KW_ONLY
     criterion: str = option(
         default="auto", choices=("auto", *CRITERIA), help="The measure of a good split.",
-        details='"auto": unordered categories without a hierarchy are grouped as by "merge", and the measure is "width" '
-        'if there are groups, else "spread". "spread": the drop in the sum of squares of all columns. "factor": the same along what the columns '
-        'have in common, which keeps classes of numeric tables best. "width": the drop in the mean width of the cells, '
-        'which keeps values most precise. "cell": the gain in integrated squared error, for density estimates.',
+        details='"auto" groups unordered categories without a hierarchy as "merge" does, and takes "width" if there '
+        'are groups, otherwise "spread". "spread": the drop in the sum of squares of all columns. "factor": the same '
+        'along what the columns have in common, which keeps classes of numeric tables best. "width": the drop in the '
+        'mean width of the cells, which keeps values most precise. "cell": the gain in integrated squared error, for '
+        "density estimates.",
     )  # fmt: skip
     min_share: float = option(
         default=0.02, low=0, high=1, help="Smallest share of the width of a cell on either side of a split."
