@@ -102,7 +102,7 @@ def generated() -> list[dict[str, Any]]:
         few = Domain({n: roles[n] for n in [*domain.names[:8], label]})
         tables = [pa.Table.from_pandas(t[list(few.names)].iloc[:10_000], preserve_index=False) for t in (frame, more)]
         for setting in SETTINGS:
-            found.append({"table": name, "setting": setting, **measured(*tables, few, label, setting)})
+            found.append({"table": name, "setting": setting, **measured(tables[0], tables[1], few, label, setting)})
             print(json.dumps(found[-1]), flush=True)
     return found
 

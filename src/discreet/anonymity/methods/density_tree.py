@@ -257,5 +257,6 @@ class DensityTree(Partitioner):
         merged = [n for n in self.hierarchies_ if isinstance(given.get(n, MERGE), str)]
         if merged:
             listed = ", ".join(map(repr, merged))
-            notes.append(f"the categories of {listed} were grouped by how common they are among the build records")
+            whose = "those of an earlier release" if self._grouped_before else "the build records"
+            notes.append(f"the categories of {listed} were grouped by how common they are among {whose}")
         return notes

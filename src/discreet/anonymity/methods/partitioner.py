@@ -309,7 +309,7 @@ class Partitioner(Declared, Estimator):
     ) -> tuple[R, dict[int, IntArray]]:
         """Put categories in the order of their hierarchies; refuse a table that breaks the rules as a whole."""
         table, self.hierarchies_, self._groups = with_hierarchies(data, table, trees, earlier or {})
-        self.plan_ = table.plan
+        self.plan_, self._grouped_before = table.plan, bool(set(self._groups) & set(earlier or ()))
         whole = table.entries
         good = self.rules_.measure(whole.place, whole.sensitive, whole.persons, whole.rows).ok
         refuse_root(self.rules_, whole.sensitive, np.ones(len(whole.rows), bool), good, whole.persons, whole.rows)

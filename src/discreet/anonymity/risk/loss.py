@@ -102,7 +102,7 @@ class _Printed:
         numeric = not isinstance(declared, Categorical) and (true is None or numbers is not None)
         read: Any = read_stretches(own) if numeric else None
         self.true = numbers if read is not None else true
-        self.fits: Callable[[int], BoolArray]
+        self.fits: Callable[[int], Any]
         if read is not None:
             self.code, self.loss = read.code, _widths(read, numbers, declared)
             self.fits = lambda c: _inside(read, c, numbers)
@@ -131,7 +131,8 @@ def _widths(read: Stretches, numbers: FloatArray | None, declared: Column | None
     if not len(ends) or ends.min() == ends.max():
         return open_ends.astype(np.float64)
     low, high = np.maximum(read.low, ends.min()), np.minimum(read.high, ends.max())
-    return np.nan_to_num((high - low) / (ends.max() - ends.min()))
+    found: FloatArray = np.nan_to_num((high - low) / (ends.max() - ends.min()))
+    return found
 
 
 def _inside(read: Stretches, c: int, numbers: Any) -> BoolArray:
