@@ -102,6 +102,7 @@ from .output.figures import at_least as at_least
 from .output.figures import at_most as at_most
 from .output.figures import counted as counted
 from .output.figures import large_delta as large_delta
+from .output.figures import rule_text as rule_text
 from .output.files import PROMISE_ENDING as PROMISE_ENDING
 from .output.files import STREAMS as STREAMS
 from .output.files import NewFile as NewFile

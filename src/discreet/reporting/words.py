@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from discreet.core import Guarantee, as_it_is, at_most, kept_text, unit_kind
+from discreet.core import Guarantee, as_it_is, at_most, kept_text, rule_text, unit_kind
 
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -290,7 +290,7 @@ def for_experts(guarantee: Guarantee) -> list[str]:
             lines = ["for all rows r and persons i: P[r is of i | QI of all persons, QI of all rows] <= 1/k"]
         if "k_by_columns" in asked:
             lines = ["for all rows r and each group of columns G: |{s : G(s) = G(r)}| >= k"]
-        lines += [f"required: {name} = {plain(value)}" for name, value in asked.items()]
+        lines += [f"required: {rule_text(name, value)}" for name, value in asked.items()]
         kept = guarantee.parameters.get("kept")
         if kept and "k" in kept:
             lines.append(f"QI without {', '.join(map(str, kept['columns']))}; with them: k = {kept['k']}")

@@ -23,7 +23,7 @@ from starlette.routing import Route
 from discreet._version import __version__
 from discreet.core import Domain
 from discreet.errors import DiscreetError
-from discreet.studio import words
+from discreet.studio import checks, words
 from discreet.studio.guard import Guard, local
 from discreet.studio.jobs import Handed
 from discreet.studio.released import Later, unforeseen
@@ -85,6 +85,7 @@ class Studio:
             autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
         self._templates.filters.update(words.FILTERS)
+        self._templates.tests["left_open"] = checks.left_open
         self.later = Later()
         routes = [Route("/static/{name}", self._static), Route("/settings", self._settings, methods=["POST"])]
         for name in SCREENS:

@@ -116,8 +116,13 @@ def in_one_group(facts: Mapping[str, Any]) -> int:
 
 def judged(audited: list[dict[str, Any]]) -> tuple[int, int]:
     """Return how many checks of audits hold, and how many were left for the reader to judge."""
-    found = [check["holds"] for audit in audited for check in audit.get("checks", ())]
-    return found.count(True), found.count(None)
+    found = [check for audit in audited for check in audit.get("checks", ())]
+    return sum(check["holds"] is True for check in found), sum(map(left_open, found))
+
+
+def left_open(check: Mapping[str, Any]) -> bool:
+    """Return whether a check applies and has no verdict."""
+    return check["holds"] is None and not str(check["detail"]).startswith("does not apply")
 
 
 def weighed(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -126,18 +126,24 @@ def test_columns_passed_on_are_warned_of_before_and_after(passing_on, language):
     assert raw in release
 
 
-def test_the_sentence_to_sign_counts_what_was_left_to_judge(passing_on):
+def test_the_sentence_to_sign_counts_what_was_left_to_judge(passing_on, monkeypatch):
     home, project = passing_on
+    found = checks_of(project, release_of(project, "1"))[0].figures
+    open_check = {"check": "recount", "holds": None, "detail": "not checkable: k counts persons"}
+    held = sum(c["holds"] is True for c in found["checks"])
     with browser(home) as client:
+        evidence = client.get(f"/p/{project.id}/evidence").text
+        assert "does not apply" in evidence  # a table without a budget has no ledger, and that is nothing to judge
+        assert "for you to judge" not in evidence
+        more = {**found, "checks": [*found["checks"], open_check]}
+        monkeypatch.setattr(Check, "figures", property(lambda self: more))
         page = client.get(f"/p/{project.id}/evidence/1/sign").text
         evidence = client.get(f"/p/{project.id}/evidence").text
-    found = checks_of(project, release_of(project, "1"))[0].figures["checks"]
-    held, left = sum(c["holds"] is True for c in found), sum(c["holds"] is None for c in found)
-    assert left
-    assert f"{held} checks passed, {left} were left for me to judge" in page
+    assert f"{held} checks passed, 1 were left for me to judge" in page
     assert "all that was checked holds" not in page
-    assert f"{left} for you to judge" in evidence
-    assert "this promise has no privacy budget" in page  # what was left is on the page that is signed
+    assert "1 for you to judge" in evidence
+    assert "k counts persons" in page  # what was left is on the page that is signed
+    assert "this promise has no privacy budget" not in page
     assert "at least 10 rows" in page
     assert "100 % of the rows are unique" in page
     assert page.index("The promise holds if:") < page.index("an attacker knows nothing of a person from column x")

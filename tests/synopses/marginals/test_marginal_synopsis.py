@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
+from threadpoolctl import threadpool_limits
 
 import discreet as dc
 from discreet.core.columns.unit import Person
@@ -509,3 +510,12 @@ def test_levels_agree_and_know_their_noise():
         assert np.mean(sums, axis=0)[k] == pytest.approx((truth @ chosen)[0], abs=4 * math.sqrt(told / 100))
         assert np.var(sums, axis=0)[k] == pytest.approx(told, rel=0.5)
     assert (wide.T @ spread @ wide)[0, 0] < 300 * 400 / 8
+
+
+def test_threads_of_linear_algebra_change_nothing():
+    rows = np.random.default_rng(0).random((3000, 3))
+    made = set()
+    for threads in (1, 2, 4):
+        with threadpool_limits(threads, "blas"):
+            made.add(dc.MarginalSynopsis(1.0, (0, 1), random_state=1).fit(rows).synopsis_.digest)
+    assert len(made) == 1

@@ -7,7 +7,7 @@ components are far from most leaves: where a component has no share of the inter
 from discreet.core import FloatArray, IntArray, jit
 
 #: A component counts as absent from a leaf where its share is smaller.
-_NEGLIGIBLE = 1e-13
+NEGLIGIBLE = 1e-13
 
 
 @jit
@@ -17,13 +17,13 @@ def expected(starts: IntArray, index: IntArray, shares: FloatArray, masses: Floa
     for block in range(starts.size - 1):
         for k in range(masses.size):
             first = shares[index[starts[block], 0], k]
-            if first < _NEGLIGIBLE:
+            if first < NEGLIGIBLE:
                 continue
             for i in range(starts[block], starts[block + 1]):
                 share = first
                 for j in range(1, d):
                     share *= shares[index[i, j], k]
-                if share >= _NEGLIGIBLE:
+                if share >= NEGLIGIBLE:
                     out[i] += masses[k] * share
     return out
 
@@ -46,13 +46,13 @@ def gradient(
     for block in range(starts.size - 1):
         for k in range(masses.size):
             first = shares[index[starts[block], 0], k]
-            if first < _NEGLIGIBLE:
+            if first < NEGLIGIBLE:
                 continue
             for i in range(starts[block], starts[block + 1]):
                 share = first
                 for j in range(1, d):
                     share *= shares[index[i, j], k]
-                if share < _NEGLIGIBLE:
+                if share < NEGLIGIBLE:
                     continue
                 part = pull[i] * share
                 to_mass[k] += part
@@ -61,29 +61,3 @@ def gradient(
                     own = part / shares[index[i, j], k]
                     to_mean[k, j] += own * by_mean[index[i, j], k]
                     to_spread[k, j] += own * by_spread[index[i, j], k]
-
-
-@jit
-def leaf_means(
-    index: IntArray, shares: FloatArray, places: FloatArray, masses: FloatArray, middles: FloatArray, out: FloatArray
-) -> FloatArray:
-    """Add to ``out`` the mean of the mixture inside every leaf; the middle of the leaf where there is no mass.
-
-    ``places`` holds, like ``shares``, one value for each interval of an axis and each component: the mean of the
-    component inside the interval.
-    """
-    n, d = index.shape
-    for i in range(n):
-        total = 0.0
-        for k in range(masses.size):
-            share = masses[k]
-            for j in range(d):
-                share *= shares[index[i, j], k]
-            if share < _NEGLIGIBLE:
-                continue
-            total += share
-            for j in range(d):
-                out[i, j] += share * places[index[i, j], k]
-        for j in range(d):
-            out[i, j] = out[i, j] / total if total > 0.0 else middles[i, j]
-    return out

@@ -237,8 +237,17 @@ class _Problem:
     def leaf_means(self, fit: _Components) -> FloatArray:
         share, _, _ = self.axes.shares(fit.means, fit.spreads)
         middles = self.axes.inner.mean(axis=1)[self.axes.index]
-        places, out = self.axes.places(fit.means, fit.spreads), np.zeros(middles.shape)
-        return kernels.leaf_means(self.axes.index, share, places, fit.masses, middles, out)
+        places, index = self.axes.places(fit.means, fit.spreads), self.axes.index
+        total, out = np.zeros(len(index)), np.zeros(middles.shape)
+        for k, mass in enumerate(fit.masses):
+            inside = np.full(len(index), mass)
+            for axis in index.T:
+                inside *= share[axis, k]
+            inside[inside < kernels.NEGLIGIBLE] = 0.0
+            total += inside
+            out += inside[:, None] * places[index, k]
+        some = (total > 0.0)[:, None]
+        return np.where(some, np.divide(out, total[:, None], out=np.zeros(out.shape), where=some), middles)
 
 
 def _start(

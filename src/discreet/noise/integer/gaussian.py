@@ -20,7 +20,7 @@ import numpy as np
 from discreet.core import ByteArray, checks
 from discreet.noise.integer.laplace import check_scale, coin_chances, laplace_table
 from discreet.noise.stream import kernels, watch
-from discreet.noise.stream.draw import draw
+from discreet.noise.stream.draw import draw, fill
 from discreet.noise.stream.thresholds import digit_rows, exponential_decay
 
 #: |z| < 2^62, so S has at most 31 hexadecimal digits.
@@ -57,7 +57,7 @@ def discrete_gaussian(sigma: checks.Number, size: int | tuple[int, ...] | None =
     c, scale = proposal(exact)
 
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
-        return kernels.gaussian(laplace_table(scale, precision), _accept_table(exact, precision), c, *state)
+        return fill(kernels.gaussian, laplace_table(scale, precision), _accept_table(exact, precision), c, *state)
 
     bits = len(coin_chances(scale)) - 2
     return draw(kernel, shape, rng, bytes_each=1.35 * (bits + 4) + bits / 2)

@@ -22,7 +22,7 @@ import numpy as np
 from discreet.core import ByteArray, checks
 from discreet.errors import InvalidArgument
 from discreet.noise.stream import kernels, watch
-from discreet.noise.stream.draw import draw
+from discreet.noise.stream.draw import draw, fill
 from discreet.noise.stream.thresholds import Chance, digit_table, exponential_decay, logistic
 
 #: Beyond this, counts in 64-bit integers would lose their meaning before the noise does.
@@ -62,7 +62,7 @@ def discrete_laplace(scale: checks.Number, size: int | tuple[int, ...] | None = 
     bits = len(coin_chances(exact)) - 2
 
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
-        return kernels.laplace(laplace_table(exact, precision), *state)
+        return fill(kernels.laplace, laplace_table(exact, precision), *state)
 
     return draw(kernel, shape, rng, bytes_each=bits + 3.1)
 
@@ -121,7 +121,7 @@ def draw_geometric(scale: Fraction, shape: tuple[int, ...] | None, rng: object) 
     """Draw at scales up to 2^58. Values below 2^61 are exact; larger ones become some number of at least 2^61."""
 
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
-        return kernels.geometric(geometric_table(scale, precision), *state)
+        return fill(kernels.geometric, geometric_table(scale, precision), *state)
 
     return draw(kernel, shape, rng, bytes_each=len(coin_chances(scale)) + 0.1)
 

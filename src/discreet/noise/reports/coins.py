@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from discreet.core import IntArray, checks
 from discreet.noise.stream import kernels
-from discreet.noise.stream.draw import byte_width, draw
+from discreet.noise.stream.draw import byte_width, draw, fill
 from discreet.noise.stream.thresholds import Chance, ExactChance, digit_table
 
 
@@ -40,7 +40,7 @@ def toss(chance: ExactChance, shape: tuple[int, ...] | None, rng: object) -> Any
     """Draw ones with an exact chance that may involve e^(-x): what mechanisms use."""
 
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
-        return kernels.coins(digit_table((chance,), precision), *state)
+        return fill(kernels.coins, digit_table((chance,), precision), *state)
 
     return draw(kernel, shape, rng, bytes_each=1.01)
 
@@ -88,7 +88,7 @@ def respond(truth: IntArray, n_values: int, keep: ExactChance, rng: object) -> I
     flat, (width, mask) = truth.ravel(), byte_width(n_values - 1)
 
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
-        return kernels.respond(digit_table((keep,), precision), flat, n_values - 1, width, mask, *state)
+        return fill(kernels.respond, digit_table((keep,), precision), flat, n_values - 1, width, mask, *state)
 
     out: IntArray = draw(kernel, truth.shape, rng, bytes_each=1.01 + width)
     return out

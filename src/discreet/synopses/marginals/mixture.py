@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core import FloatArray, IntArray, one_blas_thread
+from discreet.core import FloatArray, IntArray
 from discreet.engines.passes import GroupedMarginal
 from discreet.noise.stream import numpy_stream
 
@@ -81,10 +81,7 @@ class Mixture:
 
     def fit(self, factors: Sequence[Factor], total: float) -> None:
         """Fit the model to factors, single columns first; note those whose residuals stay above their noise."""
-        with one_blas_thread():
-            self._fit(_Goals(self, factors, total), factors)
-
-    def _fit(self, goals: _Goals, factors: Sequence[Factor]) -> None:
+        goals = _Goals(self, factors, total)
         first, second = np.zeros_like(self._theta), np.zeros_like(self._theta)
         pull, left = PULL, LAST
         for t in range(1, LIMIT + LAST + 1):
@@ -112,8 +109,7 @@ class Mixture:
 
     def expected(self, marginals: Iterable[GroupedMarginal]) -> list[FloatArray]:
         """Return the shares that the model gives to the cells of marginals."""
-        with one_blas_thread():
-            return [self._expected(m) for m in marginals]
+        return [self._expected(m) for m in marginals]
 
     def _expected(self, marginal: GroupedMarginal) -> FloatArray:
         *before, last = [self.grouped(c, g) for c, g in zip(marginal.columns, marginal.groups, strict=True)]

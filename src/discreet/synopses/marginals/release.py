@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import AnyArray, Categorical, FloatArray, IntArray, stage
+from discreet.core import AnyArray, Categorical, FloatArray, IntArray, one_blas_thread, stage
 from discreet.core.budget import Epsilon, Price
 from discreet.engines.passes import AxisGrids, GroupedMarginal, MarginalsPass
 from discreet.mechanisms import Moves
@@ -104,6 +104,11 @@ def find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
     Privacy: counts of single columns, scores and counts of chosen marginals are charged where they are drawn (`Gate`);
     prices are fixed shares of the budget and functions of earlier outputs.
     """
+    with one_blas_thread():  # several add in another order, and a seed would give other rows
+        return _find(opening, settings)
+
+
+def _find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
     gate, whole = opening.gate, opening.gate.left
     grid = public_grid(opening.domain)
     alone = len(opening.domain) < 2

@@ -157,7 +157,7 @@ def _covers(domain: Domain, axis: int, intervals: Intervals) -> bool:
 
 def sample(synopsis: Synopsis, n: int | None, rng: object) -> pa.Table:
     """Draw synthetic rows."""
-    n = max(round(synopsis.total), 0) if n is None else checks.whole("n", n)
+    n = max(round(synopsis.total), 0) if n is None else checks.whole("n", n, high=2**40)
     stream = noise.generator(rng)
     low, high = synopsis.domain.low, synopsis.domain.high
     lower, upper = synopsis.lower, synopsis.upper
