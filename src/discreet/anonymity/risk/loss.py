@@ -203,6 +203,6 @@ def _spread(true: Any, own: IntArray) -> float:
     """Return the range of some numbers, or how many categories there are but one; missing ones do not count."""
     if isinstance(true, np.ndarray):
         there = true[own]
-        there = there[~np.isnan(there)]
+        there = there[np.isfinite(there)]
         return float(there.max() - there.min()) if len(there) else 0.0
     return max(len(np.unique(own[own >= 0])) - 1, 0)
