@@ -276,6 +276,16 @@ def _linked(case: Case, m: re.Match[str]) -> Objections:
         yield "nothing is hashed"
 
 
+def _grouped(case: Case, m: re.Match[str]) -> Objections:
+    """Only categories of quasi-identifiers are grouped, and by an earlier release only if there is one."""
+    columns = case.promise["domain"]["columns"]
+    for name in re.findall(r"'([^']+)'", m["names"]):
+        if name not in case.facts["quasi_identifiers"] or "categories" not in columns.get(name, {}):
+            yield f"{name} is no quasi-identifier of categories"
+    if m["whose"].startswith("those") and not case.facts.get("earlier_releases"):
+        yield "there is no earlier release"
+
+
 def _listed(case: Case, m: re.Match[str]) -> Objections:
     if m["names"].split(", ") != case.facts["kept"]["columns"]:
         yield f"kept are {case.facts['kept']['columns']}"
@@ -353,6 +363,8 @@ SENTENCES: list[tuple[str, Check | str]] = [
      r"has in common, is not hidden", "what attackers know is not in the bytes"),
     (r"an attacker does not know several rows of one person: hashed identifiers show .+", _linked),
     (r"an attacker does not use how the cells were made: .+", _minimal),
+    (r"the categories of (?P<names>.+) were grouped by how common they are among (?P<whose>the build records|those of an "
+     r"earlier release)", _grouped),
     (r"an attacker knows nothing of a person from (column|the columns) (?P<names>.+), passed on unchanged", _listed),
     (r"an attacker does not know anyone's value in (column|the columns) (?P<names>.+): more than half of the rows have a "
      r"value that occurs once and identifies them", _nearly_unique),
