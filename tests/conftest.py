@@ -1,16 +1,10 @@
-"""Threads of the test processes, the order of the files, and fixtures for all tests."""
+"""The order of the files, and fixtures for all tests."""
 
 import gc
 import os
 from pathlib import Path
 
 import pytest
-
-# With a process per core, threads of OpenMP and BLAS have no core to run on: they spin while they wait for each other,
-# and k-means on a few hundred rows takes ten times as long. Read when the libraries are loaded, so set before.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(_name, "1")
 
 # No test needs the network: what is not in the data folder is skipped, and downloads are tried on servers of the tests.
 os.environ["DISCREET_OFFLINE"] = "1"
@@ -33,6 +27,15 @@ def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty folder that is the working folder while the test runs."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fit models of marginals in a few steps: they are post-processing, and only how well they fit depends on that."""
+    from discreet.synopses.marginals import mixture
+
+    for name, value in {"LIMIT": 1, "LAST": 4, "COMPONENTS": 64, "FEWEST_COMPONENTS": 64}.items():
+        monkeypatch.setattr(mixture, name, value)
 
 
 @pytest.fixture

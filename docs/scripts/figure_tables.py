@@ -155,6 +155,16 @@ def price() -> str:
     return table(["method", f"width, rules inside, k = {k}", *blind], rows)
 
 
+def information_loss() -> str:
+    """Return what cells leave open, and classifiers that are trained on them."""
+    rows = []
+    for r in results.read("information_loss")["adult"]:
+        learnt = [f"{r[n]:.3f} ± {r[f'{n}_half']:.3f}" for n in ("auc_values", "auc_cells")]
+        rows.append([r["setting"], f"{r['printed']:.3f}", f"{r['occurring']:.3f}", *learnt])
+    heads = ["information loss, as printed", "of occurring values", "AUC on true values", "AUC on cells"]
+    return table(["criterion", *heads], rows)
+
+
 def heavy_hitters() -> str:
     """Return how many of the commonest words are found."""
     held = results.read("heavy_hitters")["words"]
@@ -457,6 +467,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "few-rows": few_rows,
     "how-many": how_many,
     "heavy-hitters": heavy_hitters,
+    "information-loss": information_loss,
     "leaks": leaks,
     "many-dimensions": many_dimensions,
     "many-published": many_published,

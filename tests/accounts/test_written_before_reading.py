@@ -9,6 +9,8 @@ from discreet.accounts import Account
 from discreet.jobs import Job
 from discreet.synopses import Synopsis
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 
 class Ended(BaseException):
     """An interruption in the middle of a program."""

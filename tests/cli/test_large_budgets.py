@@ -11,6 +11,8 @@ import discreet as dc
 from command_line import run
 from discreet.errors import InvalidArgument
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:

@@ -16,6 +16,8 @@ import pytest
 import discreet as dc
 from discreet.cli import app
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 AGES = ["34 years", "51 years", "28 years", "40", "33 years"]
 SMOKER = ["yes", "Yes", "Y", "n", "unknown"]
 

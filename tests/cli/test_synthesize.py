@@ -120,6 +120,7 @@ def test_the_page_says_what_was_measured(folder):
     assert "the model assumes" in page
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_public_facts_go_from_the_schema_to_the_page(tmp_path, monkeypatch):
     """The schema tells them, its check repeats them, every row keeps them, promise and page name them."""
     monkeypatch.chdir(tmp_path)
@@ -166,6 +167,7 @@ def test_a_question_to_the_rows_is_sent_to_the_synopsis(folder):
     assert "rows" in output("ask", "safe.synopsis.parquet", "age > 40")
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_a_raw_table_that_was_misread_is_told_to_need_its_schema(folder):
     output("synthesize", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "-o", "safe.csv")
     pd.read_csv("people.csv").to_csv("german.csv", index=False, sep=";")
@@ -231,6 +233,7 @@ def test_the_same_release_always_gives_the_same_rows(folder: Path, paid: dict[st
     assert Path("syn.csv").read_bytes() != paid["syn.csv"]
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_no_file_of_a_paid_release_is_written_over(folder: Path, paid: dict[str, bytes]) -> None:
     other = (*PAID, "--epsilon", "0.5")
     said = {

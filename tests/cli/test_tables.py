@@ -66,6 +66,26 @@ def test_a_requirement_that_fails_shows_in_the_exit_code(folder: Path) -> None:
     assert json.loads(raw.output)["k"] == 1
 
 
+def test_the_information_loss_is_stated_by_risk_and_on_pages(folder: Path) -> None:
+    anonymize(folder, "--k", 5)
+    asked = ["risk", folder / "safe.csv", "--qi", QI, "--original", folder / "people.csv"]
+    assert "original rows of a group" in run(*asked).output  # the rest is wrapped
+    found = json.loads(run(*asked, "--json").output)["information_loss"]
+    assert 0 < found["occurring"] < found["printed"] < 1
+    page = folder / "page.html"
+    shown = run("report", folder / "safe.csv", "--against", folder / "people.csv", "-o", page)
+    assert "original rows of a group" in shown.output
+    text = page.read_text(encoding="utf-8")
+    assert text.count("information loss, as printed") == 2  # with the risk, and in the part that is not private
+    assert text.count("information loss, of occurring values") == 1
+    facts = json.loads(
+        run("report", folder / "safe.csv", "--against", folder / "people.csv", "-o", page, "--json").output
+    )
+    assert facts["comparison"]["information_loss"]["occurring"] == pytest.approx(found["occurring"])
+    assert facts["release"]["risk"]["information_loss"]["printed"] == pytest.approx(found["printed"])
+    assert facts["release"]["risk"]["information_loss"]["occurring"] is None
+
+
 def test_bounds_for_programs_and_parquet(folder: Path) -> None:
     assert anonymize(folder, "--k", 10, "--bounds", output="safe.parquet").exit_code == 0
     table = pq.read_table(folder / "safe.parquet")

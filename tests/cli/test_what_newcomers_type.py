@@ -15,6 +15,8 @@ from command_line import output, parser, printed
 from discreet.errors import DataSourceError, InvalidArgument
 from discreet.jobs.kinds import KINDS
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 SCHEMA = """
 [columns]
 user = {role = "person"}

@@ -109,11 +109,10 @@ def test_the_page_of_a_task_accepts_the_task_it_was_written_for(tmp_path: Path) 
     program = shutil.which("node")
     if program is None:
         pytest.skip("Node is not installed: the page of a task was NOT tested here")
-    amounts = [Fraction(text) for text in ("1.0986123", "1/3", "3.3000000000000003", "0.00001")]
+    amounts = {"1.0986123": 1, "1/3": 3, "3.3000000000000003": 3, "0.00001": 1}  # and how often a day
     tasks = [
         some_task(dc.local.DirectResponse(exact, ["red", "green", "blue"]), per_day=times * exact)
-        for exact in amounts
-        for times in (1, 3)
+        for exact, times in ((Fraction(text), times) for text, times in amounts.items())
     ]
     with collector(tmp_path / "collected", *tasks) as running:
         for task in tasks:

@@ -40,12 +40,15 @@ def until(ask: Any, wanted: int) -> None:
         time.sleep(0.05)
 
 
-def test_a_disk_that_fails_is_said_and_survived(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "faults", [["full", "broken"], pytest.param(["full", "readonly", "broken"], marks=pytest.mark.slow)], ids=len
+)
+def test_a_disk_that_fails_is_said_and_survived(tmp_path: Path, faults: list[str]) -> None:
     """Full, read-only, with syncs that fail: refused with a time to come back; well again by itself; nothing twice."""
     data, place = tmp_path / "collected", tmp_path / "disk"
     devices = Devices(seed=1)
     with collector(data, TASK, environment={"COLLECTOR_DISK": str(place)}) as running:
-        for fault in ("full", "readonly", "broken"):
+        for fault in faults:
             devices.load(running, 0.1, lambda fault=fault: (place / "control" / fault).touch())  # type: ignore[misc]
             frame = devices._next()
             assert frame is not None

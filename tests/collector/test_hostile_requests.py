@@ -230,7 +230,7 @@ SLOW = {
 
 @pytest.mark.parametrize(
     "sent",
-    [pytest.param(b, id=n, marks=[pytest.mark.slow] * (n not in ("silent", "no body"))) for n, b in SLOW.items()],
+    [pytest.param(b, id=n, marks=[pytest.mark.slow] * (n != "no body")) for n, b in SLOW.items()],
 )
 def test_connections_that_send_nothing_block_no_one(tmp_path: Path, sent: bytes) -> None:
     """More of them than granian takes by default; as many as the files that this process may open allow."""
@@ -279,7 +279,7 @@ def test_a_device_that_does_not_read_its_answers_is_let_go(tmp_path: Path) -> No
         assert time.monotonic() < deadline
 
 
-@pytest.mark.parametrize("size", [60_000, 4_000])
+@pytest.mark.parametrize("size", [pytest.param(60_000, marks=pytest.mark.slow), 4_000])
 def test_bodies_that_arrive_in_part_count_against_the_limit(tmp_path: Path, size: int) -> None:
     """All but one byte of each comes. What is beyond the limit is turned away at once, and then there is room again."""
     limit, many = 1 << 19, 3 * (1 << 19) // size

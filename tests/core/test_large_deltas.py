@@ -44,6 +44,7 @@ DOORS: dict[str, Callable[[float, Path], Any]] = {
 }
 
 
+@pytest.mark.usefixtures("few_steps")
 @pytest.mark.parametrize("door", DOORS)
 def test_every_door_warns_of_a_large_delta_alone(door: str, tmp_path: Path) -> None:
     with pytest.warns(DiscreetWarning, match=r"^delta = 0.0001 is above 1e-05: .*; try delta=1e-6$"):

@@ -162,7 +162,7 @@ def test_anonymous_tables_join_neighbours_of_ordered_categories_only() -> None:
 
 def test_readers_of_released_tables_know_times() -> None:
     """Else an attack would find nothing in them and call them safe."""
-    from discreet.anonymity.release.printed import as_numbers, read_stretches
+    from discreet.anonymity.risk.printed import as_numbers, read_stretches
 
     found = read_stretches(pa.chunked_array([["[08:20:00, 08:29:59]", "09:00:00 or missing"]]))
     assert found is not None

@@ -133,6 +133,13 @@ SLOW = (
     "clustering.PrivateKMeans/auto",
     "local.DistinctSketch/persons",
     "private_categories",
+    "synopses.TreeSynopsis/privtree",
+    "synopses.GridSynopsis/adaptive",
+    "synopses.GridSynopsis/persons",
+    "synopses.QuerySession/quantile",
+    "anonymity.SampledGeneralization",
+    "metric.NDLaplace/resample",
+    "metric.ElasticLaplace/country",
 )
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.anonymity.release.printed import read_sets, read_stretches
+from discreet.anonymity.risk.printed import read_sets, read_stretches
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.evaluation import AttackResult, Rate, inference, linkability, singling_out
 

@@ -268,12 +268,14 @@ def try_settings(name: str, numbers: range) -> None:
         assert found.steps, (name, number)
 
 
+@pytest.mark.usefixtures("few_steps")
 @pytest.mark.parametrize("name", CASES)
 def test_no_output_is_likelier_on_a_neighbour_than_its_price_allows(name: str) -> None:
     try_settings(name, range(TODAY * QUICK, (TODAY + 1) * QUICK))
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_steps")
 @pytest.mark.parametrize("name", CASES)
 def test_the_same_of_thousands_of_settings(name: str) -> None:
     try_settings(name, range(THOROUGH))

@@ -60,7 +60,7 @@ AFTERWARDS = {
     "local.planning.options": "sees no values",
     "anonymity.release.disclosure": "measures releases",
     "anonymity.growth.pruning": "chooses among trees that keep the rules",
-    "anonymity.release.printed": "reads published tables back, for attacks and measures",
+    "anonymity.risk.printed": "reads published tables back, for attacks and measures",
     "engines.tables.text_kernels": "ends of loops and buffers where the text of a file is read, a record by itself",
     "anonymity.release.on_executors": "runs with Spark only; rows are compared with the others' in their own tests",
     "engines.spark.table": "runs with Spark only; counts are compared with the others' in their own tests",

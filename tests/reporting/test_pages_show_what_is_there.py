@@ -20,6 +20,8 @@ from discreet.reporting.pages.report import report_page
 from discreet.synopses import BoxSynopsis, ModelSynopsis, Synopsis
 from discreet.synopses.marginals.measured import Marginals, MeasuredMarginal
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 
 def test_days_of_a_perturbed_table_are_a_histogram(tmp_path: Path) -> None:
     days = np.datetime64("2025-01-01") + np.arange(365)

@@ -287,6 +287,7 @@ def test_a_report_has_no_script_unless_charts_to_zoom_are_asked_for(tmp_path: Pa
     assert "<script" not in (tmp_path / "frontier.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_charts_to_zoom_ask_for_nothing_outside(tmp_path: Path) -> None:
     pytest.importorskip("plotly")
     chosen = discreet_studies.load("density-trees")

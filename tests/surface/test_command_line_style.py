@@ -86,7 +86,7 @@ def test_the_names_to_complete_are_those_that_are_taken() -> None:
     assert choices("synopsis", "budget") == BUDGETS
     assert choices("perturb", "order") == choices("anonymize", "order") == ORDERS
     assert choices("perturb", "remap") == NDLaplace.declared["remap"].choices
-    assert choices("anonymize", "criterion") == CRITERIA
+    assert choices("anonymize", "criterion") == ("auto", *CRITERIA)
     assert choices("risk", "missing") == tuple(MISSING)
     X = [[0.5, 0.5]] * 20
     for rule in choices("synopsis", "rule"):

@@ -30,7 +30,10 @@ from together.factors import FACTORS, IMPOSSIBLE, METHODS, OPTIONS, PLAIN, possi
 from together.making import Done, run
 from together.people import MARKS, NAME
 
-pytestmark = pytest.mark.filterwarnings("ignore::discreet.errors.DiscreetWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::discreet.errors.DiscreetWarning"),
+    pytest.mark.usefixtures("few_steps"),
+]
 
 PAIRS = cover(FACTORS, 2, possible)
 #: Which combinations were refused a second release, as far as they have been run.

@@ -15,6 +15,8 @@ import pytest
 import discreet as dc
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType, SchemaError
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 TWO = dc.Domain({"a": (0, 10), "b": (0, 10)})
 ONE = dc.Domain({"a": (0, 10)})
 ROWS = [(1.0, 2.0), (3.0, 4.0)] * 10
@@ -33,7 +35,7 @@ DOORS: dict[str, Callable[[Any, dc.Domain], float]] = {
         dc.QuerySession(X, dc.Ledger(epsilon=99), domain=domain).mean("a", epsilon=99).value * 10
     ),
     "k-means": lambda X, domain: _rows(
-        dc.PrivateKMeans(2, math.inf, domain=domain, synopsis="grid", refine=None, n_init=1), X
+        dc.PrivateKMeans(2, math.inf, domain=domain, synopsis=dc.GridSynopsis(rule=2), refine=None, n_init=1), X
     ),
     "metric": lambda X, domain: len(next(iter(_columns(dc.metric.NDLaplace(1, 1, domain).transform(X))))),
     "density tree": lambda X, domain: len(dc.anonymity.DensityTree(k=2, domain=domain).fit_transform(X)),

@@ -71,7 +71,11 @@ FORMS: dict[str, Callable[[Path], Any]] = {
 }
 
 
-@pytest.fixture(params=FORMS)
+#: Frames of pandas and files of Parquet become the same Arrow tables: `make test-all` tries them too.
+LATER = ("pandas", "parquet")
+
+
+@pytest.fixture(params=[pytest.param(form, marks=[pytest.mark.slow] * (form in LATER)) for form in FORMS])
 def table(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return FORMS[request.param](tmp_path_factory.mktemp("source"))
 

@@ -14,6 +14,8 @@ from discreet.engines.readers import read_columns
 from discreet.engines.tables.escapes import escaped, unescaped
 from discreet.errors import DiscreetError
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 WORDS = ["=cmd()", "+49 x", "-", "@SUM", "'=already", "plain", "-5", "\ttab"]
 COLUMNS = {
     "job": {"categories": WORDS, "role": "quasi-identifier"},

@@ -113,6 +113,10 @@ def show_report(result: Any) -> None:
             from discreet.evaluation.comparison import comparison_rows
 
             measures("The release and the raw table", comparison_rows(found))
+        from discreet.anonymity.risk import loss_rows
+
+        if found := loss_rows(facts["comparison"].get("information_loss")):
+            measures("What the cells leave open", found)
         console.print("[bold red]The page compares with the raw table: keep it confidential.[/]")
     if facts["checks"]["seeded"]:
         console.print("[bold red]Seeded: this release must not be published.[/]")

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from discreet import anonymity, local
 from discreet._version import __version__
+from discreet.anonymity.risk import PROMISE_KEY, loss_of
 from discreet.core import (
     Categorical,
     Column,
@@ -226,7 +227,7 @@ def _anonymous(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
     if quasi and table.num_rows:
         person = person_column(guarantee)
         shown_person = person if person in names and guarantee.parameters.get("identifiers") == "hash" else None
-        found = anonymity.risk(table, quasi, sensitive or None, person=shown_person)
+        found = anonymity.risk(_promising(table, guarantee), quasi, sensitive or None, person=shown_person)
         out["risk"] = found.to_dict()
         if person is not None:
             out["risk"] |= _by_persons(out["risk"], guarantee, shown_person)
@@ -246,6 +247,11 @@ def _anonymous(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
         }
     out["first_rows"] = [{k: str(v) for k, v in row.items()} for row in table.slice(0, 6).to_pylist()]
     return out
+
+
+def _promising(table: pa.Table, guarantee: Guarantee) -> pa.Table:
+    """Let a table carry its guarantee, which says what its cells stand for."""
+    return table.replace_schema_metadata({PROMISE_KEY: guarantee.to_json()})
 
 
 def _by_persons(risk: dict[str, Any], guarantee: Guarantee, person: str | None) -> dict[str, Any]:
@@ -394,7 +400,11 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
              "total_variation": float(np.abs(shares[0] - shares[1]).sum() / 2)}
         )  # fmt: skip
     together = _together(thing, domain, [c["column"] for c in columns], against, target)
-    return {"private": False, "columns": columns, "left_out": left_out, "together": together}
+    found = {"private": False, "columns": columns, "left_out": left_out, "together": together}
+    quasi = [c.name for c in domain if c.role == "quasi-identifier" and c.name in source.names]
+    if isinstance(thing, pa.Table) and quasi and set(quasi) <= set(thing.column_names):
+        found["information_loss"] = loss_of(_promising(thing, guarantee), quasi, open_table(against))
+    return found
 
 
 def _together(thing: Any, domain: Domain, names: list[str], against: Any, target: str | None) -> dict[str, Any] | None:
@@ -411,7 +421,8 @@ def _together(thing: Any, domain: Domain, names: list[str], against: Any, target
     from discreet.evaluation import compare_tables  # here: other pages do without classifiers
 
     # Seeded: the same files give the same page.
-    return compare_tables(against, rows, domain=domain, columns=names, target=target, random_state=0).to_dict()
+    found = compare_tables(against, rows, domain=domain, columns=names, target=target, random_state=0).to_dict()
+    return {name: each for name, each in found.items() if name != "information_loss"}  # stated of all columns
 
 
 def _not_compared(thing: Any, column: Column, names: Sequence[str]) -> str:

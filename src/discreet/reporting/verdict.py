@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.anonymity.release import legend_of, read_sets
+from discreet.anonymity.risk import legend_of, read_sets
 from discreet.core import (
     PROMISE_ENDING,
     Categorical,

@@ -23,7 +23,7 @@ from discreet.anonymity.masking.noise import NoiseAddition, _root
 from discreet.anonymity.masking.swapping import RankSwapping
 from discreet.anonymity.methods.generalization import Generalization
 from discreet.anonymity.release.disclosure import near_values, record_linkage
-from discreet.anonymity.release.printed import legend_of, read_sets, read_stretches
+from discreet.anonymity.risk.printed import legend_of, read_sets, read_stretches
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 UNIT = dc.Domain({"x": (0, 1), "y": (0, 1)})

@@ -21,7 +21,7 @@ from discreet.anonymity import (
     TopBottomCoding,
 )
 from discreet.anonymity.growth.grid import make_grid
-from discreet.anonymity.release.printed import as_numbers, read_stretches
+from discreet.anonymity.risk.printed import as_numbers, read_stretches
 from discreet.errors import DiscreetError, InvalidArgument, SchemaError
 from support.trees import bins_of
 

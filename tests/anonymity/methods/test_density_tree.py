@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
+import discreet as dc
 from anonymity_checker import check_classes, is_union_of_siblings
 from discreet.anonymity.growth.frontier import enforce
 from discreet.anonymity.growth.grid import make_grid
@@ -163,7 +164,7 @@ def people(n: int, seed: int = 0) -> pa.Table:
 
 def test_missing_values_have_their_own_branch() -> None:
     table = people(400)
-    release = DensityTree(k=5, domain=DOMAIN).fit_transform(table, order="input")
+    release = DensityTree(k=5, domain=DOMAIN, criterion="spread").fit_transform(table, order="input")
     shown = release.table["age"].to_pylist()
     assert "missing" in shown
     for text, age in zip(shown, table["age"].to_pylist(), strict=True):
@@ -371,3 +372,31 @@ def test_density_integrates_to_one_and_scores_higher_where_it_fits() -> None:
     assert fitted.density(grid).mean() == pytest.approx(1.0)
     flat = DensityTree(k=3000, domain=domain).fit(X)
     assert fitted.score(blobs(3000, 2, 1)) > flat.score(blobs(3000, 2, 1)) == pytest.approx(1.0)
+
+
+def countries(n: int, seed: int = 0) -> tuple[Domain, pa.Table]:
+    """Many categories, most rows in one of them; who lives where depends on the age."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 90, n)
+    country = np.where(rng.random(n) < 0.8, 17, (rng.zipf(1.5, n) * 7 + age // 20) % 40)
+    job = (age // 12 + rng.integers(0, 6, n)) % 14
+    names = {"country": [f"c{i:02}" for i in range(40)], "job": [f"j{i:02}" for i in range(14)]}
+    domain = Domain({"age": (0, 120), **names, "id": {"categories": ["any"], "role": "identifier"}})
+    found = {"age": age, "country": [names["country"][i] for i in country], "job": [names["job"][i] for i in job]}
+    return domain, pa.table({**found, "id": [f"p{i}" for i in range(n)]})
+
+
+def test_by_default_categories_are_grouped_so_that_cells_print_little_loss() -> None:
+    domain, table = countries(3000)
+    found = {}
+    for criterion in ("auto", "spread"):
+        release = DensityTree(k=5, domain=domain, criterion=criterion).fit_transform(table)
+        found[criterion] = dc.anonymity.risk(release.table, ["age", "country", "job"]).information_loss["printed"]
+        assert ("grouped by how common" in release.guarantee.to_json()) == (criterion == "auto")
+        assert release.guarantee.parameters["criterion"] == {"auto": "width"}.get(criterion, criterion)
+        assert release.guarantee.parameters["reached"]["k"] >= 5
+    assert found["auto"] < 0.6 * found["spread"]
+    ordered = dc.Domain({"size": {"categories": list("abcdefgh"), "kind": "ordered"}})
+    tree = DensityTree(k=2, domain=ordered).fit(pa.table({"size": list("aabbccddeeffgghh")}))
+    assert tree.hierarchies_ == {}  # an order that means something stays
+    assert DensityTree(k=2, domain=ordered).fit(pa.table({"size": list("aabb")})).criterion == "auto"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -45,15 +46,18 @@ def test_the_attacker_has_the_posterior_that_enumeration_gives(deals, errors):
     assert found.worst == pytest.approx(true_gain, abs=0.05 * errors)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("rule", [{"l_diversity": 2}, {"t_closeness": 0.3}])
+def crossed(*rules: dict[str, float]) -> list[Any]:
+    """Return each rule with each method; one of each is always tried, the other pairs are slow."""
+    return [pytest.param(METHODS[i], rules[j], marks=[pytest.mark.slow] * (i != j)) for j in range(2) for i in range(2)]
+
+
+@pytest.mark.parametrize(("method", "rule"), crossed({"l_diversity": 2}, {"t_closeness": 0.3}))
 def test_cuts_that_ask_for_l_or_t_tell_something(method, rule):
     found = [minimality_attack(method(3, domain=domain("x", "y"), **rule), made(24, s), deals=60) for s in range(5)]
     assert min(f.accepted for f in found) < 0.7
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("rule", [{"l_diversity": 2}, {"t_closeness": 0.4}])
+@pytest.mark.parametrize(("method", "rule"), crossed({"l_diversity": 2}, {"t_closeness": 0.4}))
 def test_blind_cells_are_the_same_anyone_who_has_which_value(method, rule):
     found = []
     for seed in range(12):

@@ -309,7 +309,7 @@ def test_a_renewed_tree_releases_finer_than_a_frozen_one_or_one_grown_anew(elsew
         old = np.flatnonzero(january["age"].to_numpy() > 50)[10:]
         january = january.take(pa.array(np.setdiff1d(np.arange(1000), old)))
     both = pa.concat_tables([january, february])
-    tree = DensityTree(k=5, domain=ROWS).partial_fit(january)
+    tree = DensityTree(k=5, domain=ROWS, criterion="spread").partial_fit(january)
     first = tree.transform(january)
     frozen = tree.transform(both, history=Past(first)).cells.n_cells
     anew = DensityTree(k=5, domain=ROWS).fit_transform(both, history=Past(first)).cells.n_cells

@@ -12,7 +12,7 @@ import pytest
 import discreet as dc
 from discreet.anonymity import DensityTree, Generalization, Hierarchy, Microaggregation, Mondrian
 from discreet.anonymity.growth.grid import make_grid
-from discreet.anonymity.release.printed import legend_of, read_sets
+from discreet.anonymity.risk.printed import legend_of, read_sets
 from discreet.errors import InvalidArgument
 from discreet.evaluation import recount
 from past_releases import Past

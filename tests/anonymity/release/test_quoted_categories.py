@@ -11,7 +11,7 @@ import discreet as dc
 from command_line import run
 from discreet.anonymity import DensityTree, Generalization, Hierarchy, Mondrian, SampledGeneralization
 from discreet.anonymity.growth.grid import make_grid
-from discreet.anonymity.release.printed import read_sets
+from discreet.anonymity.risk.printed import read_sets
 from discreet.errors import InvalidArgument
 
 ODD = ["a", "*", "b", "missing", "{a, b}", "> 90", "b or missing", '"*"', "{}", "* or missing"]

@@ -491,3 +491,43 @@ def test_people_have_the_same_keys_whatever_type_a_month_keeps_them_in() -> None
     ]  # fmt: skip
     records = [DensityTree(5, domain=domain).fit_transform(pa.table({"age": age, "id": c})).record for c in spelled]
     assert all(record.identifier.equals(records[0].identifier) for record in records)
+
+
+def newcomers(seed: int, n: int = 4000, new: int = 200) -> tuple[Domain, pa.Table, pa.Table]:
+    """A table, and the same with a few new people, of whom more live in rare towns: groups by counts would change."""
+    rng = np.random.default_rng(seed)
+    age, names = rng.integers(18, 90, n + new), [f"c{i:02}" for i in range(40)]
+    home = np.where(np.arange(n + new) < n, (rng.zipf(1.3, n + new) * 7) % 40, rng.integers(0, 40, n + new))
+    domain = Domain({"age": (0, 120), "town": names, "id": {"categories": ["any"], "role": "identifier"}})
+    both = pa.table({"age": age, "town": [names[i] for i in home], "id": [f"p{i}" for i in range(n + new)]})
+    return domain, both.slice(0, n), both
+
+
+def test_a_release_with_a_few_new_rows_has_a_sensible_number_of_cells(tmp_path: Path) -> None:
+    """Each cell holds k new people or none of them, so there cannot be many.
+
+    Categories are grouped by their counts in the first release: other groups would cut across its cells.
+    """
+    found: dict[str, list[int]] = {"by the same tree": [], "anew": []}
+    for seed in range(4):
+        domain, before, both = newcomers(seed)
+        tree = DensityTree(5, domain=domain).fit(before)
+        first = tree.transform(before)
+        first.record.save(tmp_path / f"{seed}.record")
+        kept = ReleaseRecord.load(tmp_path / f"{seed}.record")
+        assert sum(kept.groups["town"].values()) == 4000
+        other = DensityTree(5, domain=domain)
+        releases = [tree.transform(both, history=Past(kept)), other.fit_transform(both, history=Past(kept))]
+        assert other.hierarchies_ == tree.hierarchies_ != DensityTree(5, domain=domain).fit(both).hierarchies_
+        for way, release in zip(found, releases, strict=True):
+            found[way].append(release.cells.n_cells)
+            assert release.guarantee.parameters["reached_together"]["k"] >= 5
+            assert release.record.groups == kept.groups
+    assert min(found["by the same tree"]) >= 15
+    assert min(found["anew"]) >= 15
+
+
+def test_a_record_from_before_groups_were_kept_is_still_read(tmp_path: Path) -> None:
+    release, place = record(tmp_path)
+    assert "groups" not in json.loads(pq.read_schema(place).metadata[b"discreet.record"])
+    assert ReleaseRecord.load(place).groups == release.record.groups == {}

@@ -183,11 +183,19 @@ def test_files_that_round_a_person_do_not_make_them_two(tmp_path: Any) -> None:
 # ---- more than memory holds
 
 
-@pytest.mark.parametrize("distinct", [50, 10**6], ids=["equal rows", "different rows"])
-@pytest.mark.parametrize("unit", [dc.Person("user", rows=5), dc.Person("user", rows=5, group="day", per_group=1)])
+@pytest.mark.parametrize(
+    ("distinct", "group"),
+    [
+        pytest.param(50, {}, id="equal rows"),
+        pytest.param(10**6, {"group": "day", "per_group": 1}, id="different rows, groups"),
+        pytest.param(10**6, {}, id="different rows", marks=pytest.mark.slow),
+        pytest.param(50, {"group": "day", "per_group": 1}, id="equal rows, groups", marks=pytest.mark.slow),
+    ],
+)
 def test_what_does_not_fit_into_memory_is_chosen_alike(
-    distinct: int, unit: dc.Person, monkeypatch: pytest.MonkeyPatch
+    distinct: int, group: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    unit = dc.Person("user", rows=5, **group)
     rng = np.random.default_rng(4)
     n = 300_000
     user = np.where(rng.random(n) < 0.5, 1, rng.integers(0, 300, n))  # somebody has half of the rows

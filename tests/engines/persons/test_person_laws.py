@@ -43,7 +43,7 @@ def choices(most: int) -> list[tuple[float, ...]]:
     return [c for n in range(most + 1) for c in itertools.combinations_with_replacement((LEFT, RIGHT), n)]
 
 
-@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("rows", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_a_person_adds_at_most_their_rows_and_changes_nothing_else(rows: int) -> None:
     for seed, (one, other) in enumerate(itertools.product(choices(3), repeat=2)):
         rest = person(1, one) + person(2, other)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.anonymity.release.printed import as_numbers
+from discreet.anonymity.risk.printed import as_numbers
 from discreet.core.schema.dialect import Dialect
 from discreet.engines.readers import column_batches, read_columns
 from discreet.engines.tables.encode import Encoder

@@ -98,9 +98,8 @@ def shuffled(frame: Any) -> Any:
     return frame.repartition(3, "income").cache()
 
 
-@pytest.mark.parametrize(
-    "partitioner", [p if p == "quantile" else pytest.param(p, marks=pytest.mark.slow) for p in PARTITIONERS]
-)
+@pytest.mark.slow  # a tree of a frame against one of rows is also fitted where a grid is counted in the JVM
+@pytest.mark.parametrize("partitioner", PARTITIONERS)
 def test_a_tree_is_the_same_from_memory_from_files_and_from_spark(
     partitioner: str, folder: Path, shuffled: Any
 ) -> None:
@@ -696,10 +695,15 @@ def test_a_grid_counted_in_the_jvm_agrees_with_the_kernel_to_the_last_bit(
         assert len(walked) == 1
 
 
+@pytest.mark.slow
+def test_a_tree_of_an_empty_frame_is_that_of_no_rows(spark: Any) -> None:
+    empty = spark.createDataFrame([], "age int, income double, sex string")
+    assert trees(empty, ("quantile",)) == trees(ROWS.slice(0, 0), ("quantile",))
+
+
 def test_an_empty_frame_is_a_result_like_any_other(spark: Any) -> None:
     empty = spark.createDataFrame([], "age int, income double, sex string")
     none = ROWS.slice(0, 0)
-    assert trees(empty, ("quantile",)) == trees(none, ("quantile",))
     fit = dc.GridSynopsis(2.0, domain=NUMBERS, random_state=7, rule=5, leaf_means=True).fit
     assert fit(empty).synopsis_.digest == fit(none).synopsis_.digest
     assert dc.metric.NDLaplace(1.0, 0.1, domain=NUMBERS).transform(empty).num_rows == 0

@@ -202,9 +202,9 @@ def test_small_columns_are_read_as_by_the_kernel(decimal, thousands):
     rng = np.random.default_rng(10)
     dialect = Dialect(delimiter=";", decimal=decimal, thousands=thousands)
     swap = bytes.maketrans(b".,", b",.") if decimal == "," else bytes.maketrans(b"", b"")
-    texts = [t.translate(swap) for t in random_numbers(rng, 300)]
+    texts = [t.translate(swap) for t in random_numbers(rng, 150)]
     marks = f"0123456789{decimal}{thousands}{thousands}{thousands}".encode()
-    texts += [bytes(rng.choice(list(marks), size)) for size in range(1, 13) for _ in range(50)]
+    texts += [bytes(rng.choice(list(marks), size)) for size in range(1, 13) for _ in range(25)]
     texts += [b"1.234,5", b"1,234.5", b"12,34,567", b"1,23", b"1_234", b"1.234,", b"1,234e2", b"-1.234", b"+1,234"]
     read = {"plain": 0, "left to the kernel": 0}
     for text in texts:
@@ -219,4 +219,4 @@ def test_small_columns_are_read_as_by_the_kernel(decimal, thousands):
         if found is not None:
             np.testing.assert_array_equal(found, expected, err_msg=repr(text))
             np.testing.assert_array_equal(np.signbit(found), np.signbit(expected), err_msg=repr(text))
-    assert min(read.values()) > 100
+    assert min(read.values()) > 50

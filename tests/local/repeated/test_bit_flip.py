@@ -206,8 +206,9 @@ def test_every_answer_is_counted_where_it_belongs(size: int, bits: int) -> None:
     assert np.array_equal(counters["ones"], np.bincount(indices[answers == 1], minlength=size))
 
 
-@pytest.mark.parametrize("memoised", [False, True])
-@pytest.mark.parametrize("bits", [1, 4])
+@pytest.mark.parametrize(
+    ("bits", "memoised"), [(1, False), (4, False), (1, True), pytest.param(4, True, marks=pytest.mark.slow)]
+)
 def test_intervals_cover(bits: int, memoised: bool) -> None:
     m = BitFlip(2, 8, bits=bits, memoised=memoised)
     held = np.array([500, 300, 200, 0, 0, 0, 0, 0])

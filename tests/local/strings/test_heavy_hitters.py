@@ -203,7 +203,7 @@ def test_a_text_that_ends_early_is_estimated_from_more_groups() -> None:
     assert found.std_error[2] == pytest.approx(math.sqrt(m.variance(20_000, 0)), rel=0.1)
 
 
-@pytest.mark.parametrize("split", ["budget", pytest.param("users", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("split", [pytest.param("budget", marks=pytest.mark.slow), "users"])
 def test_estimates_of_the_puzzle_are_unbiased_with_the_stated_error(split: str) -> None:
     truth = {"a": 500, "ab": 300, "abba": 200, "bbbb": 0}
     values = [v for v, f in truth.items() for _ in range(f)]

@@ -127,9 +127,19 @@ def _symbols_k(case: Case, m: re.Match[str]) -> Objections:
 
 
 def _required(case: Case, m: re.Match[str]) -> Objections:
-    required = case.facts["required"]
-    if required.get(m["name"]) is None or not says(m["value"], required[m["name"]]):
-        yield f"required is {required.get(m['name'])}"
+    name = m["name"] or ("probabilistic_k" if m["chance"] else "k_by_columns")
+    rule = case.facts["required"].get(name)
+    parts = rule if isinstance(rule, dict) else {"least": rule}
+    amount = parts.get("least", parts.get("most"))
+    if amount is None or float(amount) != float(m["amount"] or m["chance"] or m["each"]):
+        yield f"required is {rule}"
+    if m["groups"] and m["groups"] != "; ".join(", ".join(group) for group in parts["columns"]):
+        yield f"the groups of columns are {parts['columns']}"
+    notes = {str(value) for key, value in parts.items() if key not in ("least", "most", "columns")}
+    if {
+        note.removeprefix("counted in ").rpartition(" = ")[2] for note in (m["notes"] or "").split(", ") if note
+    } != notes:
+        yield f"required is {rule}"
 
 
 def _with_kept(case: Case, m: re.Match[str]) -> Objections:
@@ -266,6 +276,16 @@ def _linked(case: Case, m: re.Match[str]) -> Objections:
         yield "nothing is hashed"
 
 
+def _grouped(case: Case, m: re.Match[str]) -> Objections:
+    """Only categories of quasi-identifiers are grouped, and by an earlier release only if there is one."""
+    columns = case.promise["domain"]["columns"]
+    for name in re.findall(r"'([^']+)'", m["names"]):
+        if name not in case.facts["quasi_identifiers"] or "categories" not in columns.get(name, {}):
+            yield f"{name} is no quasi-identifier of categories"
+    if m["whose"].startswith("those") and not case.facts.get("earlier_releases"):
+        yield "there is no earlier release"
+
+
 def _listed(case: Case, m: re.Match[str]) -> Objections:
     if m["names"].split(", ") != case.facts["kept"]["columns"]:
         yield f"kept are {case.facts['kept']['columns']}"
@@ -343,6 +363,8 @@ SENTENCES: list[tuple[str, Check | str]] = [
      r"has in common, is not hidden", "what attackers know is not in the bytes"),
     (r"an attacker does not know several rows of one person: hashed identifiers show .+", _linked),
     (r"an attacker does not use how the cells were made: .+", _minimal),
+    (r"the categories of (?P<names>.+) were grouped by how common they are among (?P<whose>the build records|those of an "
+     r"earlier release)", _grouped),
     (r"an attacker knows nothing of a person from (column|the columns) (?P<names>.+), passed on unchanged", _listed),
     (r"an attacker does not know anyone's value in (column|the columns) (?P<names>.+): more than half of the rows have a "
      r"value that occurs once and identifies them", _nearly_unique),
@@ -406,7 +428,12 @@ SENTENCES: list[tuple[str, Check | str]] = [
     (rf"epsilon_at_diameter: (?P<value>{_NUM}|∞)", _no_less),
     (r"for all rows r: \|\{s : QI\(s\) = QI\(r\)\}\| >= k", _symbols_k),
     (r"nothing is promised about groups of rows", _changed),
-    (r"required: (?P<name>\w+) = (?P<value>.+)", _required),
+    (
+        r"required: (?:(?P<name>\w+) = (?P<amount>[\d.e-]+)(?: \((?P<notes>.+)\))?"
+        r"|probabilistic k-anonymity with k = (?P<chance>\d+)"
+        r"|k = (?P<each>\d+) in each of these groups of columns by itself, and not in whole rows: (?P<groups>.+))",
+        _required,
+    ),
     (r"QI without (?P<names>.+); with them: k = (?P<k>\d+)", _with_kept),
     (r"the number of rows cannot be told from zero \(about .+ rows?, standard error .+\)\. .+",
      "held to the released total, where the bytes are read"),

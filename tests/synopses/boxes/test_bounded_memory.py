@@ -236,7 +236,7 @@ def test_noise_too_wide_to_be_drawn_is_refused_before_rows_are_read(monkeypatch,
         assert refused_untouched(monkeypatch, model, np.zeros((3, 2))).fix == "size_share=0.03"
 
 
-@pytest.mark.parametrize("n_axes", [1, 2, 7, 60, 97, 120, 200, 1000, 3000])
+@pytest.mark.parametrize("n_axes", [1, 2, 7, 60, 97, 120, 200, 1000, pytest.param(3000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("publication", [0.01, 0.6, 20.0, math.inf])
 def test_the_least_count_worth_a_grid_is_found_for_any_number_of_columns(n_axes, publication):
     """From about a hundred columns on it is above 2**53, where counts lie further apart than 1, and nothing ended."""

@@ -21,7 +21,7 @@ from discreet import noise
 from discreet.core.budget.prices import Rho
 from discreet.engines.passes.marginals import AxisGrids
 from discreet.mechanisms import Gate, Noisy
-from discreet.synopses.marginals import estimator, mixture, release
+from discreet.synopses.marginals import bins, estimator, mixture, release
 from enumeration import worst_loss
 from gates import gate_of
 from told_noise import told
@@ -36,7 +36,9 @@ FACTS = dc.Domain({**WIDE.to_dict(), "e": dc.Integer(5, 6)}, **TOLD)
 
 @pytest.fixture
 def no_climb(monkeypatch):
-    """The model is post-processing; without it a fit takes a millisecond."""
+    """The model is post-processing; without it, and with 64 fine cells in two levels, a fit takes milliseconds."""
+    monkeypatch.setattr(bins, "FINEST", 64)
+    monkeypatch.setattr(bins, "FLAT", 16)
     monkeypatch.setattr(mixture.Mixture, "fit", lambda *_: None)
     monkeypatch.setattr(mixture, "COMPONENTS", 4)
     monkeypatch.setattr(mixture, "FEWEST_COMPONENTS", 4)
@@ -283,6 +285,7 @@ def test_scores_move_by_at_most_one():
                     assert abs(then - now) == 1
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_the_ledger_adds_up_in_both_currencies():
     X = np.random.default_rng(0).random((300, 3))
     pure = dc.MarginalSynopsis(0.7, (0, 1), random_state=1).fit(X).guarantee_

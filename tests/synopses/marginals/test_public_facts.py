@@ -192,6 +192,7 @@ def test_without_facts_the_same_table_breaks_them():
     assert ((rows.age <= 15) & (rows.relation != "none")).any()
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_a_column_that_follows_costs_nothing_and_is_never_read():
     columns = {n: COLUMNS[n] for n in ("education", "years", "sex")}
     told = dc.Domain(columns, functions={"years": FUNCTIONS["years"]})
@@ -244,6 +245,7 @@ def test_what_cannot_occur_is_answered_by_nothing_and_says_why():
     assert none["count"].item() == none["std_error"].item() == 0
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_rows_that_break_a_fact_are_left_out_one_by_one():
     columns = {n: COLUMNS[n] for n in ("sex", "relation")}
     told = dc.Domain(columns, impossible=IMPOSSIBLE[:2])
@@ -254,6 +256,7 @@ def test_rows_that_break_a_fact_are_left_out_one_by_one():
     assert len(digests) == 1
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_engines_and_persons_keep_facts_alike(tmp_path):
     """The same release from memory, a Parquet file in pieces, and a CSV file; persons are promised the same facts."""
     told = DOMAIN.select(["age", "group", "sex", "relation", "met", "size"])
@@ -271,6 +274,7 @@ def test_engines_and_persons_keep_facts_alike(tmp_path):
     assert s.domain.facts == told.facts
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_a_target_may_follow_from_another_column():
     told = dc.Domain({n: COLUMNS[n] for n in ("education", "years", "sex")}, functions={"years": FUNCTIONS["years"]})
     fits = [dc.MarginalSynopsis(1.0, told, target=t, random_state=7).fit(people()) for t in ("years", "education")]
@@ -300,6 +304,7 @@ def test_what_does_not_keep_facts_says_so():
     assert made().warnings == ()
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_hardly_any_combination_is_left():
     """Rows are sampled even if independent columns would hardly ever be possible."""
     names = [f"c{i}" for i in range(6)]
@@ -333,6 +338,7 @@ def test_a_model_that_forgets_what_cannot_occur_is_caught(monkeypatch, fault):
     assert (rows.age.between(64, 66) & (rows.relation != "none")).any()
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_facts_are_kept_far_from_zero():
     """Milliseconds since 1970, and numbers with few digits left behind the point: no row is rounded into the next cell.
 

@@ -20,6 +20,8 @@ from discreet.reporting import report_facts, views, write_report
 from discreet.reporting.pages import svg
 from discreet.synopses import BoxSynopsis, Count, HiddenCells, Synopsis
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 COLOURS = [f"c{i}" for i in range(12)]
 
 

@@ -136,7 +136,7 @@ class Microaggregation(Masker):
     def _read(self, data: Any) -> Table:
         """Check the options and read the records."""
         plan, trees = self._settings(names_of(data, self.domain))
-        table, self.hierarchies_ = with_hierarchies(data, read_table(data, plan), trees)
+        table, self.hierarchies_, _ = with_hierarchies(data, read_table(data, plan), trees, {})
         self.plan_ = table.plan
         self.n_features_in_ = len(table.plan.quasi)
         self._refuse_small(table)

@@ -17,6 +17,7 @@ from discreet.anonymity.growth.pruning import prune
 from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner, grow_records
 from discreet.anonymity.methods.renewal import SeenRecords, renew
 from discreet.anonymity.methods.supervised import choose_growth
+from discreet.anonymity.release.prepare import MERGE
 from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.risk.rules import BLIND, Rules, growth_rules, stacked
 from discreet.core import FloatArray, IntArray, check_fitted, option
@@ -64,10 +65,12 @@ class DensityTree(Partitioner):
 
     _: KW_ONLY
     criterion: str = option(
-        default="spread", choices=CRITERIA, help="The measure of a good split.",
-        details='"spread": the drop in the sum of squares of all columns. "factor": the same along what the columns '
-        'have in common, which keeps classes of numeric tables best. "width": the drop in the mean width of the cells, '
-        'which keeps values most precise. "cell": the gain in integrated squared error, for density estimates.',
+        default="auto", choices=("auto", *CRITERIA), help="The measure of a good split.",
+        details='"auto" groups unordered categories without a hierarchy as "merge" does, and takes "width" if there '
+        'are groups, otherwise "spread". "spread": the drop in the sum of squares of all columns. "factor": the same '
+        'along what the columns have in common, which keeps classes of numeric tables best. "width": the drop in the '
+        'mean width of the cells, which keeps values most precise. "cell": the gain in integrated squared error, for '
+        "density estimates.",
     )  # fmt: skip
     min_share: float = option(
         default=0.02, low=0, high=1, help="Smallest share of the width of a cell on either side of a split."
@@ -122,7 +125,11 @@ class DensityTree(Partitioner):
         if table.n:
             more = seen.with_new(table, self.tree_.route(table.bins))
             grown, rules = self._at_fit, growth_rules(self.rules_, self._at_fit.blind)
-            settings = {"criterion": grown.criterion, "max_depth": grown.max_depth, "tiers": self._tiers()}
+            settings = {
+                "criterion": self._criterion(grown.criterion),
+                "max_depth": grown.max_depth,
+                "tiers": self._tiers(),
+            }
             settings["min_share"] = float(grown.min_share)
             self.tree_, seen = renew(self.tree_, more, rules, table.n, settings)
             self.batches_ += 1
@@ -194,6 +201,15 @@ class DensityTree(Partitioner):
             raise InvalidArgument("supervised", True, "used with a target column", 'target="label"')
 
     @property
+    def _groups_categories(self) -> bool:
+        return self.criterion == "auto" and not self.supervised
+
+    def _criterion(self, asked: str) -> str:
+        """Return the measure of splits: the one asked for, or for "auto" one that suits the columns."""
+        grouped = any(name in self.hierarchies_ for name in self.plan_.quasi)
+        return asked if asked != "auto" else "width" if grouped else "spread"
+
+    @property
     def _grows_outside(self) -> bool:
         return not self.supervised and self.pruning is None
 
@@ -204,7 +220,7 @@ class DensityTree(Partitioner):
 
     def _grow(self, table: BuildRecords, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
         settings: dict[str, Any] = {
-            "criterion": "label" if self.supervised else self.criterion,
+            "criterion": "label" if self.supervised else self._criterion(self.criterion),
             "min_share": float(self.min_share),
             "max_depth": self.max_depth,
             "tiers": tiers,
@@ -226,7 +242,7 @@ class DensityTree(Partitioner):
     def _facts(self) -> dict[str, Any]:
         named, grown = {"label": "information gain on the target, with the common spread"}, self._at_fit
         return {
-            "criterion": "supervised" if grown.supervised else grown.criterion,
+            "criterion": "supervised" if grown.supervised else self._criterion(grown.criterion),
             "cuts_by": {named.get(name, name): n for name, n in self.tree_.criteria().items()},
             "pruning": grown.pruning,
             **({"label_weight": self.weight_, "levels_ahead": self.ahead_} if grown.supervised else {}),
@@ -237,8 +253,10 @@ class DensityTree(Partitioner):
         notes = [RENEWED] if self.batches_ > 1 else []
         if self._at_fit.supervised:
             notes.append(f"the cuts were chosen by the values of column {self.plan_.target!r}, which is handed out too")
-        merged = [n for n, tree in (self._at_fit.hierarchies or {}).items() if isinstance(tree, str)]
+        given = self._at_fit.hierarchies or {}
+        merged = [n for n in self.hierarchies_ if isinstance(given.get(n, MERGE), str)]
         if merged:
             listed = ", ".join(map(repr, merged))
-            notes.append(f"the categories of {listed} were grouped by how common they are among the build records")
+            whose = "those of an earlier release" if self._grouped_before else "the build records"
+            notes.append(f"the categories of {listed} were grouped by how common they are among {whose}")
         return notes

@@ -27,7 +27,7 @@ from discreet.anonymity.release.prepare import (
     tiers_of,
     with_hierarchies,
 )
-from discreet.anonymity.release.record import following_column
+from discreet.anonymity.release.record import GroupCounts, following_column
 from discreet.anonymity.release.release import Release, publish
 from discreet.anonymity.release.rows import FrozenPartition
 from discreet.anonymity.release.spilled import MEMORY, SpilledTable, is_large, known_rows, machine_memory, spilled
@@ -182,7 +182,7 @@ class Partitioner(Declared, Estimator):
         self, data: Any, y: Any = None, output: str = "interval", *, history: Any = None, **delivery: Any
     ) -> Release:
         """Grow the partition on these records and release them. Parameters as in `transform`."""
-        return self._release(*self._fit(data), history, Delivery(output, **delivery))
+        return self._release(*self._fit(data, history), history, Delivery(output, **delivery))
 
     def transform_file(
         self,
@@ -256,10 +256,19 @@ class Partitioner(Declared, Estimator):
         """Keep the options that the partition is grown with: a release and its guarantee follow these."""
         self._at_fit = SimpleNamespace(**self.read_options())
 
-    def _fit(self, data: Any) -> tuple[Table, IntArray]:
-        """Grow on records that are released from memory; return them and their leaves."""
-        table, tiers = self._read(data)
+    def _fit(self, data: Any, history: Any = None) -> tuple[Table, IntArray]:
+        """Grow on records that are released from memory; return them and their leaves.
+
+        Categories are grouped as in the first release of a history that groups them.
+        """
+        records = [] if history is None else as_history(history).records()
+        table, tiers = self._read(data, {n: held for record in records[::-1] for n, held in record.groups.items()})
         return table, self._partition(table, tiers)
+
+    @property
+    def _groups_categories(self) -> bool:
+        """True if unordered categories without a hierarchy are merged."""
+        return False
 
     @property
     def _grows_outside(self) -> bool:
@@ -284,10 +293,10 @@ class Partitioner(Declared, Estimator):
         self.n_features_in_ = len(self.plan_.quasi)
         return grown.leaf
 
-    def _read(self, data: Any) -> tuple[Table, dict[int, IntArray]]:
+    def _read(self, data: Any, earlier: GroupCounts | None = None) -> tuple[Table, dict[int, IntArray]]:
         """Check the options, read the build records, and refuse a table that no partition makes anonymous."""
         plan, trees = self._plan(data)
-        return self._ready(data, read_table(data, plan), trees)
+        return self._ready(data, read_table(data, plan), trees, earlier)
 
     def _plan(self, data: Any) -> tuple[TablePlan, dict[str, Hierarchy | str]]:
         rules, plan, trees = self._settings(names_of(data, self.domain))
@@ -295,10 +304,12 @@ class Partitioner(Declared, Estimator):
         self.rules_ = replace(rules, hierarchies=sensitive)
         return plan, trees
 
-    def _ready(self, data: Any, table: R, trees: Hierarchies) -> tuple[R, dict[int, IntArray]]:
+    def _ready(
+        self, data: Any, table: R, trees: Hierarchies, earlier: GroupCounts | None = None
+    ) -> tuple[R, dict[int, IntArray]]:
         """Put categories in the order of their hierarchies; refuse a table that breaks the rules as a whole."""
-        table, self.hierarchies_ = with_hierarchies(data, table, trees)
-        self.plan_ = table.plan
+        table, self.hierarchies_, self._groups = with_hierarchies(data, table, trees, earlier or {})
+        self.plan_, self._grouped_before = table.plan, bool(set(self._groups) & set(earlier or ()))
         whole = table.entries
         good = self.rules_.measure(whole.place, whole.sensitive, whole.persons, whole.rows).ok
         refuse_root(self.rules_, whole.sensitive, np.ones(len(whole.rows), bool), good, whole.persons, whole.rows)
@@ -333,7 +344,7 @@ class Partitioner(Declared, Estimator):
                 expected = f"at most the number of declared values of {column.name!r} ({most})"
                 raise InvalidArgument("l_diversity", rules.l_diversity, expected, f"l_diversity={most}")
         self._check(plan)
-        return rules, plan, read_hierarchies(self.hierarchies, plan)
+        return rules, plan, read_hierarchies(self.hierarchies, plan, grouped=self._groups_categories)
 
     def _check(self, plan: TablePlan) -> None:
         """Check the options that only this method has."""
@@ -362,6 +373,7 @@ class Partitioner(Declared, Estimator):
             cells = Cells(table.plan.grids, decided.first, decided.last, decided.of_place[place])
             settings = decided.settings
         told: dict[str, Any] = {"method": type(self).__name__, "settings": settings, "notes": notes, "history": known}
+        told["groups"] = self._groups
         return publish(table, cells, self.rules_, delivery, **told, earlier=[record.seal for record in records])
 
 

@@ -16,11 +16,11 @@ from discreet import engines
 from discreet.anonymity.growth.grid import Cells
 from discreet.anonymity.methods.generalization import ClassesOf, Ladder, _given, _runs, ladders_of
 from discreet.anonymity.release.prepare import make_plan, names_of, ordered_grids, read_hierarchies, tiers_of
-from discreet.anonymity.release.printed import with_legend
 from discreet.anonymity.release.release import Release, _bounds, _intervals
 from discreet.anonymity.release.rows import batches
 from discreet.anonymity.release.table import TablePlan
 from discreet.anonymity.risk.hierarchy import Hierarchy
+from discreet.anonymity.risk.printed import with_legend
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import (
     DOMAIN,

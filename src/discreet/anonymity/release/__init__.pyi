@@ -1,11 +1,3 @@
-from .printed import Legend as Legend
-from .printed import Sets as Sets
-from .printed import Stretches as Stretches
-from .printed import as_numbers as as_numbers
-from .printed import as_texts as as_texts
-from .printed import legend_of as legend_of
-from .printed import read_sets as read_sets
-from .printed import read_stretches as read_stretches
 from .record import META as META
 from .table import Table as Table
 from .table import read_table as read_table

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import engines, noise
-from discreet.anonymity.release.printed import Legend, as_numbers, as_texts, legend_of, read_sets, read_stretches
 from discreet.anonymity.release.release import Release
+from discreet.anonymity.risk.printed import Legend, as_numbers, as_texts, legend_of, read_sets, read_stretches
 from discreet.core import FloatArray, IntArray, checks, later
 from discreet.engines.readers import read_columns
 from discreet.errors import InvalidArgument, InvalidType, SchemaError

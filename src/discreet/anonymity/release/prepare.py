@@ -11,10 +11,11 @@ import numpy as np
 from discreet import engines
 from discreet.anonymity.growth.grid import Grid, make_grid
 from discreet.anonymity.release.framed import FramedTable
+from discreet.anonymity.release.record import GroupCounts
 from discreet.anonymity.release.spilled import SpilledTable
 from discreet.anonymity.release.table import Table, TablePlan, without_values
 from discreet.anonymity.risk.hierarchy import Hierarchy
-from discreet.core import AnyArray, Categorical, IntArray, as_domain, dialect_of
+from discreet.core import AnyArray, Categorical, IntArray, as_domain, category_text, dialect_of
 from discreet.errors import InvalidArgument, InvalidType
 
 R = TypeVar("R", Table, SpilledTable, FramedTable)
@@ -48,10 +49,9 @@ def possible_names(domain: Any, spoken: Iterable[Any]) -> list[str]:
     return names + list(itertools.islice(fresh, max(width - len(names), 0) if width > 1 else 1))
 
 
-def read_hierarchies(given: Any, plan: TablePlan) -> dict[str, Hierarchy | str]:
-    """Check the hierarchies that a user gave."""
-    if given is None:
-        return {}
+def read_hierarchies(given: Any, plan: TablePlan, *, grouped: bool = False) -> dict[str, Hierarchy | str]:
+    """Check the hierarchies that a user gave; with ``grouped``, other unordered quasi-identifiers get `MERGE`."""
+    given = {} if given is None else given
     if not isinstance(given, Mapping):
         raise InvalidType("hierarchies", type(given), "a mapping from column to Hierarchy", '{"job": "merge"}')
     found: dict[str, Hierarchy | str] = {}
@@ -73,23 +73,29 @@ def read_hierarchies(given: Any, plan: TablePlan) -> dict[str, Hierarchy | str]:
         if name in plan.quasi:
             read.labels(name, column.categories)  # they are printed
         found[name] = read
-    return found
+    columns = [plan.domain.column(name) for name in plan.quasi if grouped and name not in given]
+    several = (c for c in columns if isinstance(c, Categorical) and not c.ordered and len(c.categories) > 2)
+    return found | {c.name: MERGE for c in several}
 
 
-def with_hierarchies(data: Any, table: R, trees: Hierarchies) -> tuple[R, dict[str, Hierarchy]]:
-    """Put categories in the order of their hierarchies, those of `MERGE` built on the rows; return both.
+def with_hierarchies(
+    data: Any, table: R, trees: Hierarchies, earlier: GroupCounts
+) -> tuple[R, dict[str, Hierarchy], GroupCounts]:
+    """Put categories in the order of their hierarchies; return both, and the counts that those of `MERGE` are built on.
 
-    A quasi-identifier without a single value is refused.
+    These are the counts of ``earlier`` releases, or of the rows. A quasi-identifier without a single value is refused.
     """
     _refuse_missing(data, table)
     plan = table.plan
     found = {name: tree for name, tree in trees.items() if isinstance(tree, Hierarchy)}
+    groups: dict[str, Mapping[str, int]] = {}
     for j, name in enumerate(plan.quasi):
         if name in trees and name not in found:
-            categories = categories_of(plan, j)
-            found[name] = Hierarchy.merging(categories, table.bin_counts(j)[: len(categories)].tolist())
+            texts = [category_text(c) for c in categories_of(plan, j)]
+            held = earlier.get(name) or dict(zip(texts, table.bin_counts(j)[: len(texts)].tolist(), strict=True))
+            found[name], groups[name] = Hierarchy.merging(texts, [held.get(text, 0) for text in texts]), held
     grids, places = ordered_grids(plan, found)
-    return table.reordered(grids, places), found
+    return table.reordered(grids, places), found, groups
 
 
 def ordered_grids(plan: TablePlan, trees: Mapping[str, Hierarchy]) -> tuple[list[Grid], dict[int, AnyArray]]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -38,13 +38,18 @@ _IDENTIFIER, _SENSITIVE = "identifier:", "sensitive:"
 _WHERE = "where"
 
 
+#: By column whose categories were grouped by how common they are: how often each occurred.
+GroupCounts = Mapping[str, Mapping[str, int]]
+
+
 @dataclass(frozen=True, eq=False)
 class ReleaseRecord:
     """The published cell of each person in one release. Never publish it.
 
     ``records`` are the columns of the file, ``required`` the rules as `Rules.to_history` has them. ``counts_persons``
     says whether k counted persons. ``declared`` and ``measured`` declare the identifier and the sensitive columns, on
-    which l and t depend. ``earlier`` are seals of the records it was checked with. ``label`` names it in errors.
+    which l and t depend. ``earlier`` are seals of the records it was checked with. ``groups`` group the categories of
+    later releases alike: other groups would cut across the cells. ``label`` names it in errors.
     """
 
     records: pa.Table
@@ -53,10 +58,18 @@ class ReleaseRecord:
     declared: Mapping[str, Any]
     measured: Mapping[str, Any]
     earlier: tuple[str, ...] = ()
+    groups: GroupCounts = field(default_factory=dict)
     label: str = "an earlier release"
 
     @classmethod
-    def of(cls, table: Table, cells: Cells, required: Mapping[str, Any], earlier: Sequence[str] = ()) -> ReleaseRecord:
+    def of(
+        cls,
+        table: Table,
+        cells: Cells,
+        required: Mapping[str, Any],
+        earlier: Sequence[str] = (),
+        groups: GroupCounts | None = None,
+    ) -> ReleaseRecord:
         """Make the record of a release from the input rows and the cells they were published in."""
         followed = following_column(table.plan)
         who = identities(table)
@@ -70,7 +83,8 @@ class ReleaseRecord:
             columns[_WHERE] = where(table)
         plan = table.plan
         declared, measured = following_declaration(plan), sensitive_declarations(plan)
-        return cls(pa.table(columns), dict(required), plan.person is not None, declared, measured, tuple(earlier))
+        whose = plan.person is not None
+        return cls(pa.table(columns), dict(required), whose, declared, measured, tuple(earlier), groups or {})
 
     @property
     def identifiers(self) -> tuple[str, ...]:
@@ -159,7 +173,7 @@ class ReleaseRecord:
                 raise FormatError(f"a release record this version can read has format_version {_FORMAT_VERSION}")
             record = cls(
                 table.replace_schema_metadata(None), facts["required"], facts["counts_persons"], facts["declared"],
-                facts["sensitive"], tuple(facts["earlier"]),
+                facts["sensitive"], tuple(facts["earlier"]), facts.get("groups", {}),
             )  # fmt: skip
             if record.identifier.null_count:
                 raise FormatError("some rows have no identifier")
@@ -187,6 +201,7 @@ class ReleaseRecord:
             "required": dict(self.required),
             "earlier": list(self.earlier),
             "records": self.n,
+            **({"groups": {name: dict(held) for name, held in self.groups.items()}} if self.groups else {}),
         }
 
     def _named(self, start: str) -> tuple[str, ...]:

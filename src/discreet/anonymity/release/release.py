@@ -17,9 +17,9 @@ from discreet.anonymity.growth.grid import Cells, Grid
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.history import ReleaseHistory
 from discreet.anonymity.release.kept import KeptCounter, own_sensitive
-from discreet.anonymity.release.printed import PROMISE_KEY, with_legend
-from discreet.anonymity.release.record import ReleaseRecord
+from discreet.anonymity.release.record import GroupCounts, ReleaseRecord
 from discreet.anonymity.release.table import Table, TablePlan
+from discreet.anonymity.risk.printed import PROMISE_KEY, with_legend
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import (
     Date,
@@ -61,12 +61,13 @@ _SAMPLE = (
 
 @dataclass(frozen=True)
 class Origin:
-    """The input of a release: its rows, its rules, the seals of earlier records, and the history it belongs to."""
+    """The input of a release: rows, rules, seals of earlier records, history, and counts that group categories."""
 
     table: Table
     required: dict[str, Any]
     earlier: tuple[str, ...]
     history: ReleaseHistory | None
+    groups: GroupCounts
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +127,9 @@ class Release:
                 "a release by cells, in the program that made it: stored copies and changed values have no record"
             )
             raise InvalidArgument("release", type(self).__name__, expected, "DensityTree, Mondrian or Generalization")
-        return ReleaseRecord.of(self._kept.table, self.cells, self._kept.required, self._kept.earlier)
+        return ReleaseRecord.of(
+            self._kept.table, self.cells, self._kept.required, self._kept.earlier, self._kept.groups
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         # A pickled release may travel. It holds no identifiers, no places of rows in the input and no suppressed rows.
@@ -206,6 +209,7 @@ def publish(
     notes: Sequence[str] = (),
     earlier: Sequence[str] = (),
     history: ReleaseHistory | None = None,
+    groups: GroupCounts | None = None,
 ) -> Release:
     """Turn cells into a release; rows with cell -1 are suppressed. The rules are checked again on the released rows.
 
@@ -241,7 +245,7 @@ def publish(
     told = {**(settings or {}), **({} if delivery.output == "sample" else cells.legend())}
     guarantee = promise(table.plan, rules, figures, delivery, method, told, notes, stream.seeded)
     made = with_legend(pa.table({name: columns[name] for name in _order_of(table, columns)}), guarantee)
-    origin = Origin(table, rules.to_history(), tuple(earlier), history)
+    origin = Origin(table, rules.to_history(), tuple(earlier), history, groups or {})
     return Release(made, guarantee, cells, rows, suppressed, table.dropped, origin)
 
 

@@ -5,6 +5,17 @@ from .coded import reader_of as reader_of
 from .hierarchy import MISSING as MISSING
 from .hierarchy import OR_MISSING as OR_MISSING
 from .hierarchy import printed_category as printed_category
+from .loss import loss_of as loss_of
+from .loss import loss_rows as loss_rows
+from .printed import PROMISE_KEY as PROMISE_KEY
+from .printed import Legend as Legend
+from .printed import Sets as Sets
+from .printed import Stretches as Stretches
+from .printed import as_numbers as as_numbers
+from .printed import as_texts as as_texts
+from .printed import legend_of as legend_of
+from .printed import read_sets as read_sets
+from .printed import read_stretches as read_stretches
 from .report import with_promise as with_promise
 from .rules import check_blind as check_blind
 from .rules import growth_rules as growth_rules

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.risk.counts import Entries
+from discreet.anonymity.risk.loss import information_loss, loss_rows
 from discreet.core import Guarantee, IntArray, checks, found_at_most, html, promise_place
 from discreet.errors import DiscreetError, InvalidArgument, InvalidType
 
@@ -67,6 +68,10 @@ class RiskReport:
         The rule for missing quasi-identifiers, the rows that had one, and the rows left out.
     person : str or None
         The column by which k, uniqueness and probabilities count persons instead of rows.
+    information_loss : dict or None
+        Mean share of a column's values that a row leaves open (normalised certainty penalty): as ``printed``, and of
+        the ``occurring`` values of the original rows in each class, if they are given; also by column. None for a table
+        of bounds.
     promised : dict or None
         For a released file whose guarantee counts persons: their ``k``, and the largest share ``found`` of one person.
 
@@ -96,6 +101,7 @@ class RiskReport:
     notes: tuple[str, ...] = field(default=())
     person: str | None = None
     promised: dict[str, float] | None = None
+    information_loss: dict[str, Any] | None = None
 
     def _repr_html_(self) -> str:
         title = f"Risk: {self.rows:,} rows in {self.classes:,} classes, k = {self.k:,}"
@@ -180,6 +186,7 @@ class RiskReport:
             worst = _percent(self.journalist["max"])
             rows.append(("journalist, worst", worst, "as prosecutor, person from the population"))
             rows.append(("k-map", f"{self.k_map:,}", "people of the population who match the rarest group"))
+        rows += loss_rows(self.information_loss)
         for column, found in self.sensitive.items():
             for name, label, write, meaning in _SHOWN:
                 value = getattr(found, name)
@@ -245,6 +252,7 @@ def risk(
     threshold: float = 0.2,
     recursive_l: int = 2,
     person: str | None = None,
+    original: Any = None,
 ) -> RiskReport:
     """Measure the risk of publishing a table.
 
@@ -269,6 +277,8 @@ def risk(
         The column that identifies the person of a row: k, uniqueness and probabilities then count the distinct persons
         of a class. Rows without a person count as one person. ``7``, ``" 7"``, ``7.0`` and ``07`` are one person, so k
         can be too small, never too large (`discreet.engines.tables.same`).
+    original : data frame, Arrow table or path, optional
+        The records that the table was made from: gives the information loss of occurring values, which is not private.
 
     Examples
     --------
@@ -320,6 +330,7 @@ def risk(
         missing=facts,
         recursive_l=l_wanted,
         person=person,
+        information_loss=information_loss(table, entries, classes, original),
     )
 
 

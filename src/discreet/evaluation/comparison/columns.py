@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import engines
-from discreet.anonymity.release import as_numbers, as_texts
+from discreet.anonymity.risk import as_numbers, as_texts
 from discreet.core import (
     NAMING,
     BoolArray,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet import engines, noise
+from discreet.anonymity.risk import loss_of, loss_rows
 from discreet.core import Domain, FloatArray, checks, html
 from discreet.engines.readers import read_columns
 from discreet.errors import InvalidArgument, InvalidType
@@ -45,6 +46,9 @@ class TableComparison:
         How well a classifier distinguishes the tables, and the quality of training on synthetic rows; or None.
     closeness, membership
         Distance to the closest real row, with a baseline (it proves nothing about privacy), and the membership attack.
+    information_loss : dict or None
+        Mean share of a column's values that a row leaves open: as ``printed``, and of the ``occurring`` values of the
+        real rows that fit it; None if every row has single values. See `discreet.anonymity.risk`.
 
     Examples
     --------
@@ -66,6 +70,7 @@ class TableComparison:
     utility: learners.Utility | None
     closeness: records.Closeness
     membership: records.Membership | None
+    information_loss: dict[str, Any] | None = None
 
     @property
     def pair_errors(self) -> FloatArray:
@@ -111,6 +116,7 @@ class TableComparison:
             "utility": None if self.utility is None else self.utility.to_dict(),
             "closeness": self.closeness.to_dict(),
             "membership": None if self.membership is None else self.membership.to_dict(),
+            "information_loss": self.information_loss,
         }
 
     def to_rows(self) -> list[tuple[str, str, str]]:
@@ -191,7 +197,7 @@ def comparison_rows(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
             told += f"; ε = {found['epsilon']:g} allows {found['allowed_advantage']:.3f}"
         value = f"{found['attack']['advantage']:.3f} ({low:.3f} to {high:.3f})"
         rows.append(("advantage of a membership attack", value, told))
-    return rows
+    return rows + loss_rows(facts.get("information_loss"))
 
 
 def compare_tables(
@@ -303,7 +309,18 @@ def compare_tables(
         records.closeness(held, raw, made, kept, level, stream),
         None if release is None else records.membership(
             held, read_columns(tables["real"], held.names), raw, cuts, release, claim, n_shadows, level, stream),
+        printed_loss(synthetic, tables["real"], held.names, domain),
     )  # fmt: skip
+
+
+def printed_loss(released: Any, real: Any, names: Sequence[str], domain: Domain | None) -> dict[str, Any] | None:
+    """Return the information loss of cells; None for a table of single values.
+
+    With roles, of the quasi-identifiers: an attacker knows these, and they make the groups.
+    """
+    known = [n for n in names if domain is None or domain.column(n).role == "quasi-identifier"] or list(names)
+    found = loss_of(released, known)
+    return loss_of(released, known, real) if found is not None and found["printed"] else None
 
 
 def _claim(release: Any, epsilon: Any, delta: Any) -> tuple[float | None, float]:

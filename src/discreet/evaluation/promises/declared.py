@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import engines
-from discreet.anonymity.release import as_numbers, read_stretches
-from discreet.anonymity.risk import MISSING, OR_MISSING, printed_category, reader_of
+from discreet.anonymity.risk import MISSING, OR_MISSING, as_numbers, printed_category, read_stretches, reader_of
 from discreet.core import (
     NAMING,
     Categorical,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.anonymity.release import Sets, Stretches
+from discreet.anonymity.risk import Sets, Stretches
 from discreet.core import IntArray, checks, inlined, jit
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.attacks.roc import AttackResult, Rate

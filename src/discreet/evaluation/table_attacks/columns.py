@@ -12,8 +12,7 @@ import pyarrow as pa
 
 from discreet import engines
 from discreet.anonymity import Release
-from discreet.anonymity.release import Sets, Stretches, as_numbers, as_texts, legend_of, read_sets, read_stretches
-from discreet.anonymity.risk import join
+from discreet.anonymity.risk import Sets, Stretches, as_numbers, as_texts, join, legend_of, read_sets, read_stretches
 from discreet.core import BoolArray, FloatArray, IntArray
 from discreet.engines.readers import read_columns
 from discreet.errors import InvalidArgument, InvalidType, SchemaError

@@ -21,6 +21,8 @@ KIND = Kind(
         option("person", "text", "Column that identifies the person of a row: k counts persons.", "patient"),
         option("population", "table", "Table of the whole population, for k-map and the journalist risk.",
             "everybody.csv"),
+        option("original", "table", "Records that the table was made from, for the information loss of their values.",
+            "people.csv"),
         option("missing", "text", "Treat a missing value as a value of its own, as any value, or drop the row.", "own",
             default="own", choices=("own", "wildcard", "drop")),
         option("threshold", "number", "A larger risk counts as high.", 0.2, default=0.2, above=0, high=1),

@@ -244,8 +244,8 @@ def _risk(job: Job) -> JobResult:
     given = _asked(job)
     required = given.pop("required", {})
     dialect = None if job.schema is None else job.read_domain().source
-    if "population" in given:
-        given["population"] = engines.open(job.table(given["population"]), dialect=dialect)
+    for other in {"population", "original"} & set(given):
+        given[other] = engines.open(job.table(given[other]), dialect=dialect)
     table = engines.open(job.table(job.data), dialect=dialect)
     if "person" not in job.parameters and given.get("person") not in table.names:
         given.pop("person", None)  # a release has no person column

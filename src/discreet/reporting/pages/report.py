@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.anonymity.risk import loss_rows
 from discreet.core import at_most, kept_text, normal_width
 from discreet.reporting import views
 from discreet.reporting.pages import clusters, counted, plane, svg
@@ -374,6 +375,7 @@ def _risk(risk: dict[str, Any]) -> list[tuple[str, str, str]]:
         rows.append(("risk of being found, on average", share(found["mean"]), "the same, mean over all rows"))
         rows.append(("marketer", share(risk["marketer"]), "share of correct rows if all are matched"))
     rows.append(("alone in their group", share(risk["unique"]), "rows that are unique"))
+    rows += loss_rows(risk.get("information_loss"))
     for name, measured in risk.get("sensitive", {}).items():
         rows += [
             (f"{name}: {key.replace('_', ' ')}", write(float(measured[key])), told)
@@ -398,7 +400,7 @@ def _comparison(found: dict[str, Any] | None) -> dict[str, Any] | None:
         charts.append((picture, said))
     return {
         "charts": charts, "reasons": _reasons(found.get("left_out", [])), "together": _together(found.get("together")),
-        "clusters": clusters.compared(found.get("clusters")),
+        "clusters": clusters.compared(found.get("clusters")), "loss": loss_rows(found.get("information_loss")),
     }  # fmt: skip
 
 

@@ -117,7 +117,9 @@ def fit_means(X: Any) -> str:
     return dc.GridSynopsis(2, (0, 1), 2, leaf_means=True, size_share=0.25, random_state=0).fit(X).synopsis_.digest
 
 
-@pytest.mark.parametrize("rows", [[], [0.1, 0.8]], ids=["empty", "two rows"])
+@pytest.mark.parametrize(
+    "rows", [pytest.param([], id="empty", marks=pytest.mark.slow), pytest.param([0.1, 0.8], id="two rows")]
+)
 @pytest.mark.unmetered
 def test_cell_means_by_enumeration(monkeypatch, rows):
     vectors = [(0, 0), (300, -100), (2048, 100)]

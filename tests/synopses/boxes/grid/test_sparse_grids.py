@@ -52,7 +52,7 @@ def test_joint_law_of_four_cells_is_that_of_dense_noise():
 
 def test_samples_follow_the_joint_law():
     """Chi-square over all outcomes of four cells; false alarm 1e-4."""
-    epsilon, cutoff, reach, runs = Fraction(4, 5), 1, 40, 4_000
+    epsilon, cutoff, reach, runs = Fraction(4, 5), 1, 40, 2_000
     noisy, held = noise.DiscreteLaplace(1 / epsilon), np.array([0, 3, 0, 0])
     values = np.arange(cutoff + 1, reach)
     hidden = 1 - noisy.sf(cutoff + 1 - held)

@@ -14,8 +14,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from discreet.anonymity.risk.hierarchy import MISSING, OR_MISSING, printed_category
-from discreet.core import BoolArray, FloatArray, Guarantee, IntArray, dates, promise_place
+from discreet.core import BoolArray, Domain, FloatArray, Guarantee, IntArray, dates, promise_place
+from discreet.engines import Source
 from discreet.engines.tables import numbers_of_decimals
+from discreet.errors import DiscreetError
 
 _INTERVAL = re.compile(r"\[([^,\s]+), ([^,\s]+)([\])])")
 _BEYOND = re.compile(r"(>=|>|<=|<) (\S+)")
@@ -67,20 +69,30 @@ def with_legend(table: pa.Table, guarantee: Guarantee) -> pa.Table:
 
 def legend_of(released: Any) -> Legend:
     """Return the meaning of the labels of a released table, from its guarantee; empty without one."""
-    text: Any = None
-    if hasattr(released, "guarantee"):
-        text = released.guarantee.to_json()
-    elif isinstance(released, pa.Table):
-        text = (released.schema.metadata or {}).get(PROMISE_KEY.encode())
-    elif isinstance(released, (str, Path)):
-        text = _promise_of_file(Path(released).expanduser())
-    elif hasattr(released, "attrs"):
-        text = released.attrs.get(PROMISE_KEY)
     try:
-        found = json.loads(text or "{}")["parameters"]["labels"]
+        found = json.loads(_promise(released) or "{}")["parameters"]["labels"]
         return {name: {label: list(held) for label, held in labels.items()} for name, labels in found.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
+
+
+def declared_of(released: Any) -> Domain | None:
+    """Return the columns that the guarantee of a released table declares; None without one."""
+    try:
+        return Guarantee.from_json(_promise(released) or "{}").domain
+    except (DiscreetError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _promise(released: Any) -> Any:
+    if hasattr(released, "guarantee"):
+        return released.guarantee.to_json()
+    if isinstance(released, pa.Table):
+        return (released.schema.metadata or {}).get(PROMISE_KEY.encode())
+    place = getattr(released.parts[0], "path", None) if isinstance(released, Source) else released
+    if isinstance(place, (str, Path)):
+        return _promise_of_file(Path(place).expanduser())
+    return released.attrs.get(PROMISE_KEY) if hasattr(released, "attrs") else None
 
 
 def _promise_of_file(path: Path) -> bytes | None:
