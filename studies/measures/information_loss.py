@@ -4,9 +4,9 @@
 
 Writes results/information_loss.json. Variants of the default were compared on Adult first, then on the generated
 tables. Loss (the normalised certainty penalty) is the mean share of a column's values that a row leaves open: as
-printed, and of the values that occur in its cell. AUC of gradient boosting that is trained on released rows (middles of numbers, shares of
-categories) and judged on unseen people: by their cells, and by their values. Student intervals over folds of Adult;
-neighbouring folds share rows.
+printed, and of the values that occur in its cell. AUC of gradient boosting that is trained on released rows (middles
+of numbers, shares of categories) and judged on unseen people: by their cells, and by their values. Student intervals
+over folds of Adult; neighbouring folds share rows.
 """
 
 from __future__ import annotations
