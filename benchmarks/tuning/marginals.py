@@ -4,8 +4,8 @@
 
 NAME is a constant of `bins.py`, `choice.py`, `mixture.py`, `population.py` or `release.py` of
 `discreet.synopses.marginals`, tried one at a time; without any, the grid of `TRIED` is. Budgets are ε = 1 and 10 with
-δ = 1e-9, and a pure ε of 1. Tables are twelve of `mixed_tables.py`. What is kept: the means over tables and seeds, for
-every value; that of today has its own line.
+δ = 1e-9, and a pure ε of 1. Tables are fourteen of `mixed_tables.py`. What is kept: the means over tables and
+seeds, for every value; that of today has its own line.
 A run with one constant keeps its own file: `marginals_coarseness.json` and `marginals_tolerated.json` are earlier ones,
 on tables of the first family alone.
 """
@@ -27,6 +27,7 @@ from discreet_studies.synthetic_tables.study import area, codes_of, errors
 MODULES = (bins, choice, mixture, population, release)
 BUDGETS = ((1.0, 1e-9), (10.0, 1e-9), (1.0, 0.0))
 TABLES = "hidden 0,hidden 1,causes 5,causes 7,written 0,written 1,classes 0,classes 1,parity 0,parity 3,ranks 0,ranks 1"
+TABLES += ",articles 0,articles 1"
 #: What is tried beside the value of today.
 TRIED = {
     "COARSENESS": "1,4",
@@ -43,7 +44,9 @@ TRIED = {
     "CHANCE": "0.3,1",
     "PURE_TOLERATED": "0.007,0.015",
     "FINE": "0.01,0.04",
-    "MOST_BINS": "24,48",
+    "MOST_BINS": "32,64",
+    "STANDS_OUT": "0,0.5",
+    "STANDS_OUT_OF_NOISE": "4,10",
 }
 
 
@@ -82,6 +85,7 @@ def main() -> None:
     for epsilon, delta in (BUDGETS[int(place)] for place in args.budgets.split(",")):
         at = {"epsilon": epsilon, "delta": delta}
         results.append({"constant": "as it is", "value": "", **at, **under(epsilon, delta, tables, *size)})
+        print(results[-1], flush=True)
         for text in args.constants:
             name, _, values = text.partition("=")
             if name.startswith("PURE") and delta:

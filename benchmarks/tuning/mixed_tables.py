@@ -1,11 +1,12 @@
 """Invented tables of many columns, to tune marginal synopses on: none is modelled on a particular real table.
 
-Six families. ``hidden``: columns of mixed kinds that depend on four hidden numbers, with rare categories and heaps of
+Seven families. ``hidden``: columns of mixed kinds that depend on four hidden numbers, with rare categories and heaps of
 zeros. ``causes``: every column depends on up to three earlier ones, and some repeat others in fewer words. ``written``:
 numbers as people write them (ages, favourite values, amounts that most have none of, caps, long tails) beside words. In
 the first two a target depends on six columns and on one interaction; in the third on all columns, one by one.
 ``classes``: 24 columns that depend on hidden classes alone. ``parity``: a column that is the sum of two others modulo
 its size, beside a chain. ``ranks``: binned numbers that nearly determine each other, beside words.
+``articles``: a word of many values that nearly fixes several numbers.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def table(name: str) -> tuple[pd.DataFrame, pd.DataFrame, Domain]:
 def _coded(columns: list[Any], sizes: list[int], ordered: list[bool]) -> tuple[pd.DataFrame, Domain]:
     names = [f"c{j}" for j in range(len(sizes))]
     kinds = zip(names, sizes, ordered, strict=True)
-    domain = Domain({n: Integer(0, size - 1) if o else list(range(size)) for n, size, o in kinds})
+    domain = Domain({n: Integer(0, size - 1) if o else {"categories": list(range(size))} for n, size, o in kinds})
     return pd.DataFrame(np.stack(columns).astype(np.int64).T, columns=names), domain
 
 
@@ -218,6 +219,31 @@ def ranks(seed: int) -> tuple[pd.DataFrame, Domain]:
     return _coded(columns, [*sizes, 2], [False] * 3 + [True] * 5 + [False])
 
 
+def articles(seed: int) -> tuple[pd.DataFrame, Domain]:
+    """Sales of articles: an article nearly fixes its price, weight and maker."""
+    rng = np.random.default_rng(23_000 + seed)
+    total, many = ROWS + MORE, int(rng.integers(40, 130))
+    article = rng.choice(many, total, p=rng.dirichlet(np.full(many, rng.uniform(0.5, 2.0))))
+    prices = np.round(np.exp(rng.normal(6, 0.9, size=(many, 3)))).clip(1, 5000)
+    prices[:, 1:] = np.where(rng.random((many, 2)) < 0.5, prices[:, :1], np.round(prices[:, :1] * (0.8, 0.9)))
+    price = prices[np.arange(many)[article], rng.choice(3, total, p=(0.7, 0.2, 0.1))]
+    weight = (np.sqrt(price) * np.exp(0.4 * rng.normal(size=many))[article] * (1 + 0.05 * rng.normal(size=total))).clip(
+        0, 400
+    )
+    maker = np.where(rng.random(total) < 0.9, rng.integers(0, 12, many)[article], rng.integers(0, 12, total))
+    hour = (12 + 4 * rng.normal(size=many)[article] + 3 * rng.normal(size=total)).clip(0, 23)
+    late = (rng.gamma(1.2, 20, total) + hour - 30).clip(-30, 600)
+    region, pieces = rng.choice(6, total, p=rng.dirichlet(np.full(6, 2.0))), rng.geometric(0.4, total).clip(1, 20)
+    score = rng.normal(size=many)[article] + 0.05 * late + 0.3 * rng.normal(size=6)[region] + 0.1 * hour
+    made = {"article": article, "price": price, "weight": weight, "maker": maker, "hour": hour, "late": late}
+    made |= {"region": region, "pieces": pieces, "target": rng.random(total) < _chance(score, 1.2)}
+    sizes = {"article": many, "maker": 12, "region": 6, "target": 2}
+    ends = {"price": (0, 5000), "weight": (0, 400), "hour": (0, 23), "late": (-30, 600), "pieces": (1, 20)}
+    kinds = {c: {"categories": list(range(sizes[c]))} if c in sizes else Integer(*ends[c]) for c in made}
+    return pd.DataFrame(made).astype(np.int64), Domain(kinds)
+
+
 FAMILIES = {
     "hidden": hidden, "causes": causes, "written": written, "classes": classes, "parity": parity, "ranks": ranks,
+    "articles": articles,
 }  # fmt: skip

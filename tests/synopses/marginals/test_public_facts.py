@@ -330,7 +330,8 @@ def test_a_model_that_forgets_what_cannot_occur_is_caught(monkeypatch, fault):
     for module in (release, population):
         monkeypatch.setattr(module, fault, forgets, raising=False)
     monkeypatch.setattr(population, "make_possible", lambda *_: None)
-    monkeypatch.setattr(bins, "MOST_BINS", 8)  # a bin of about twelve years, of which three are impossible
+    monkeypatch.setattr(bins, "FEW_BINS", 8)
+    monkeypatch.setattr(bins, "ALL_BINS", 8)  # a bin of about twelve years, of which three are impossible
     columns = {name: COLUMNS[name] for name in ("age", "relation")}
     told = dc.Domain(columns, impossible=[{"age": (64, 66), "relation": ["wife", "husband"]}])
     s = dc.MarginalSynopsis(1.0, told, random_state=5).fit(people()).synopsis_

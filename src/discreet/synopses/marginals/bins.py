@@ -14,9 +14,13 @@ import numpy as np
 from discreet.core import Categorical, Column, Date, Domain, FloatArray, IntArray, Integer
 from discreet.engines.passes import AxisGrids
 
-#: Cells of the public grid of a numeric column at most, and bins they are joined into at most (categories: those that
-#: keep a bin of their own).
-FINEST, MOST_BINS, MOST_CATEGORIES = 512, 32, 64
+#: Cells of the public grid of a numeric column at most.
+FINEST = 512
+#: Bins that a column has in any case, at most, and all columns together about: the fit multiplies all by all.
+#: Of a column with more categories, the most frequent keep a bin of their own.
+FEW_BINS, MOST_BINS, ALL_BINS = 32, 128, 1536
+#: Rows of a bin at least, in standard deviations of its count.
+STANDS_OUT_OF_NOISE = 6.0
 #: A column of more cells than this is counted in wider cells too, each level so many times as wide as the last.
 FLAT, WIDER = 128, 8
 
@@ -61,6 +65,11 @@ class Bins:
         return len(self.counts)
 
 
+def most_bins(width: int) -> int:
+    """Return how many bins a column of a table with so many columns has at most."""
+    return min(max(ALL_BINS // width, FEW_BINS), MOST_BINS)
+
+
 def levels(column: Column, size: int) -> list[IntArray]:
     """Return into which cells of each level the fine cells of a column fall; the first level are those cells.
 
@@ -91,10 +100,11 @@ def make_bins(
     column: Column,
     noisy: IntArray | FloatArray,
     variance: float,
+    most: int,
     apart: IntArray | None = None,
     covariance: FloatArray | None = None,
 ) -> Bins:
-    """Join fine cells by their noisy counts.
+    """Join fine cells by their noisy counts into at most so many bins (of categories, twice as many).
 
     ``noisy`` are counts of fine cells; the last one is that of missing values if they have a cell of their own. Cells
     with different numbers in ``apart`` stay in different bins. Without ``covariance`` their noise is independent.
@@ -103,12 +113,12 @@ def make_bins(
     own = column.missing == "own"
     plain = y[:-1] if own else y
     categories = isinstance(column, Categorical)
-    if len(plain) <= (MOST_CATEGORIES if categories else MOST_BINS):
+    if len(plain) <= (2 * most if categories else FEW_BINS):
         of = np.arange(len(plain))
     elif isinstance(column, Categorical) and not column.ordered:
-        of = _frequent(plain)
+        of = _frequent(plain, 2 * most)
     else:
-        of = _stretches(plain, variance)
+        of = _stretches(plain, variance, most)
     if apart is not None:
         both = np.unique(np.stack([of, apart[: len(of)]]), axis=1, return_inverse=True)[1].ravel()
         alike = isinstance(column, Categorical) and not column.ordered
@@ -125,21 +135,21 @@ def make_bins(
     return Bins(of, counts, spread, _within(y, of, variance))
 
 
-def _frequent(y: FloatArray) -> IntArray:
+def _frequent(y: FloatArray, most: int) -> IntArray:
     """Keep the most frequent categories apart; the others share a bin."""
-    kept = np.sort(np.argsort(-y, kind="stable")[: MOST_CATEGORIES - 1])
+    kept = np.sort(np.argsort(-y, kind="stable")[: most - 1])
     of = np.full(len(y), len(kept), np.int64)
     of[kept] = np.arange(len(kept))
     return of
 
 
-def _stretches(y: FloatArray, variance: float) -> IntArray:
+def _stretches(y: FloatArray, variance: float, most: int) -> IntArray:
     """Cut an axis where enough rows have gone by; a cell that holds as many alone stays alone."""
-    least = 4 * variance**0.5
-    alone = y >= max(float(y.sum()) / MOST_BINS, least, 1.0)
+    least = STANDS_OUT_OF_NOISE * variance**0.5
+    alone = y >= max(float(y.sum()) / most, least, 1.0)
     # What stands alone leaves the others to be divided among the bins that are left.
     others = max(float(y[~alone].sum()), 1.0)
-    enough = max(others / max(MOST_BINS - int(alone.sum()), 1), least, 1.0)
+    enough = max(others / max(most - int(alone.sum()), 1), least, 1.0)
     of = np.zeros(len(y), np.int64)
     current, held, begun = 0, 0.0, False
     for i, count in enumerate(y.tolist()):

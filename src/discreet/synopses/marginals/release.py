@@ -21,7 +21,7 @@ from discreet.core.budget import Epsilon, Price
 from discreet.engines.passes import AxisGrids, GroupedMarginal, MarginalsPass
 from discreet.mechanisms import Moves
 from discreet.noise import numpy_stream
-from discreet.synopses.marginals.bins import Bins, consistent, levels, make_bins, public_grid
+from discreet.synopses.marginals.bins import Bins, consistent, levels, make_bins, most_bins, public_grid
 from discreet.synopses.marginals.choice import (
     LEFT_OF_NOISE,
     Candidate,
@@ -55,6 +55,8 @@ TARGET_WEIGHT = 5.0
 TOLERATED, PURE_TOLERATED, USUAL_CELLS = 0.1, 0.01, 20
 #: How much of the distance that chance alone makes is not worth correcting, unless noise is small.
 CHANCE = 0.6
+#: Few triples add to their pairs: the noise that the largest of all scores would have must be exceeded by this share.
+STANDS_OUT = 0.25
 #: Triples that are counted and scored at most; all of them up to 30 columns.
 MOST_TRIPLES = 4096
 #: Triples are considered once the noise of what was measured is below this share of the rows, on average.
@@ -164,6 +166,7 @@ def _single(opening: OpenRelease, grid: AxisGrids, price: Price) -> Findings:
     asked = tuple(GroupedMarginal([j], [np.arange(size)]) for j, size in enumerate(sizes))
     job = MarginalsPass(grid, asked)
     prices = price.divide(np.exp2(np.rint(np.log2([min(size, 64) for size in sizes]) * 4 / 3) / 2))
+    most = most_bins(len(sizes))
     bins, sums, blur = [], np.zeros(len(sizes)), np.zeros(len(sizes))
     raw = opening.source.marginals(job)
     with opening.gate.sequential("columns") as columns:
@@ -182,11 +185,11 @@ def _single(opening: OpenRelease, grid: AxisGrids, price: Price) -> Findings:
             y, v = told[0].values, told[0].variance
             sums[j], blur[j] = y.sum(), max(len(y) * v, 1e-12)
             if len(groups) == 1 or v == 0:  # without noise the finest level says all
-                bins.append(make_bins(column, y, v, kept_apart(grid, j)))
+                bins.append(make_bins(column, y, v, most, kept_apart(grid, j)))
                 continue
             fine, covariance = consistent(groups, [t.values for t in told], [t.variance for t in told])
             typical = float(np.mean(np.diag(covariance)))
-            bins.append(make_bins(column, fine, typical, kept_apart(grid, j), covariance))
+            bins.append(make_bins(column, fine, typical, most, kept_apart(grid, j), covariance))
             sums[j], blur[j] = fine.sum(), max(float(covariance.sum()), 1e-12)
     if math.isnan(opening.n_rows):
         total, variance = float((sums / blur).sum() / (1 / blur).sum()), float(1 / (1 / blur).sum())
@@ -219,7 +222,9 @@ def _round(
     label = f"round {number + 1}"
     gate = opening.gate.sequential(label)
     far = distances(raw, expected)
-    by_chance = (0.0 if _is_fine(found) else CHANCE) * np.array([chance_distance(e) for e in expected])
+    plain = 0.0 if _is_fine(found) else CHANCE
+    triple = np.array([len(c.marginal.columns) > 2 for c in candidates])
+    by_chance = np.where(triple, 1.0, plain) * np.array([chance_distance(e) for e in expected])
     few = max(1, round(min(len(candidates), affordable(paying, rows))))
     if better_one_by_one(len(candidates), few, looking):
         cost = np.array([c.marginal.n_cells * mean_size(paying / few) for c in candidates])
@@ -230,6 +235,7 @@ def _round(
         noisy, law = gate.numbers("scores", far, looking, Moves(l1=len(far), l2_squared=len(far)))
         looked = zip([c.marginal for c in candidates], noisy, strict=True)
         found.scores = [(_told(m), float(y), law.variance, m.n_cells) for m, y in looked]
+        by_chance[triple] += STANDS_OUT * math.sqrt(law.variance * 2 * math.log(max(triple.sum(), 1)))
         chosen, prices = pick(candidates, beyond_pairs(candidates, noisy - by_chance), paying)
     measured = []
     for i, price in zip(chosen, prices, strict=True):
