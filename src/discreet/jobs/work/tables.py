@@ -11,7 +11,7 @@ from discreet import anonymity, engines
 from discreet.anonymity.risk import with_promise
 from discreet.core import Domain, Guarantee, nearest, promise_place, stage
 from discreet.engines import check_target, first_line
-from discreet.engines.tables import check_escapes
+from discreet.engines.tables import check_escapes, separated_by
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
 from discreet.jobs.charging import charged, checkable, repeated, standing
 from discreet.jobs.declare import Fix, WrongOption
@@ -252,7 +252,8 @@ def _risk(job: Job) -> JobResult:
     named = [each for name in given["quasi_identifiers"] for each in _written(name, table.names)]
     if os.path.isfile(job.table(job.data)) and kind_of(Path(job.table(job.data))) == "synopsis":
         raise FormatError(f"{job.data!r} is a synopsis and is not a table; check it with: discreet audit {job.data}")
-    if not first_line.may_be_a_record(table):  # a record must not be quoted as the names of columns
+    # A record must not be quoted as the names of columns; of fields in one, the reader says how they are separated.
+    if not first_line.may_be_a_record(table) and not separated_by(table.names):
         for option, names in (("qi", named), ("sensitive", given.get("sensitive", ()))):
             job.declared.check_columns(option, names, table.names, "columns of the table")
     report = anonymity.risk(table, **{**given, "quasi_identifiers": named})
