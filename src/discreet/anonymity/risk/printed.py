@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from discreet import engines
 from discreet.anonymity.risk.hierarchy import MISSING, OR_MISSING, printed_category
 from discreet.core import BoolArray, Domain, FloatArray, Guarantee, IntArray, dates, promise_place
 from discreet.engines import Source
@@ -74,6 +75,25 @@ def legend_of(released: Any) -> Legend:
         return {name: {label: list(held) for label, held in labels.items()} for name, labels in found.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
+
+
+def quasi_of(released: Any) -> list[str]:
+    """Return the quasi-identifiers that the guarantee of a released table names, as it prints them."""
+    try:
+        named = json.loads(_promise(released) or "{}")["parameters"]["quasi_identifiers"]
+        return [
+            each
+            for name in named
+            for each in printed_columns(name, engines.open(getattr(released, "table", released)).names)
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return []
+
+
+def printed_columns(name: str, names: Sequence[str]) -> list[str]:
+    """Return the columns of a quasi-identifier: itself, or the bounds of its groups."""
+    bounds = [each for each in (f"{name}_lower", f"{name}_upper", f"{name}_set") if each in names]
+    return bounds if bounds and name not in names else [name]
 
 
 def declared_of(released: Any) -> Domain | None:
