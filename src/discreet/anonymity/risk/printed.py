@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -162,8 +163,8 @@ def read_stretches(column: Any) -> Stretches | None:
         values, code = np.unique(numbers, return_inverse=True)  # NaN last, once
         return Stretches(code.ravel(), values, values, np.ones(len(values), bool), np.isnan(values))
     code, texts = _distinct(column)
-    parsed = [_stretch(text) for text in texts]
-    if any(p is None for p in parsed):
+    parsed = list(takewhile(lambda p: p is not None, map(_stretch, texts)))
+    if len(parsed) < len(texts):
         return None
     low, high, closed, missing = zip(*[p for p in parsed if p is not None], strict=True)
     return Stretches(code, np.array(low), np.array(high), np.array(closed), np.array(missing))
@@ -222,10 +223,11 @@ def _stretch(text: str | None) -> tuple[float, float, bool, bool] | None:
 
 
 def _point(text: str) -> float:
-    for read in (dates.day_number, dates.second_number):
-        if (found := read(text)) is not None:
-            return found
-    return float(text)
+    found = None
+    if ":" in text or "-" in text[1:-2]:  # others cannot be dates or times, which take longer
+        found = dates.day_number(text)
+        found = dates.second_number(text) if found is None else found
+    return float(text) if found is None else found
 
 
 def _members(text: str | None, place: dict[str, list[int]], absent: int) -> list[int]:
