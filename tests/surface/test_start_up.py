@@ -302,7 +302,7 @@ def test_importing_the_package_loads_no_numbers() -> None:
 def test_an_estimator_fits_without_scikit_learn_and_is_an_estimator_with_it() -> None:
     program = """
 import sys, numpy as np, discreet as dc
-model = dc.GridSynopsis(1.0, (0, 1), rule=2, random_state=1).fit(np.ones((5, 2)) / 2)
+model = dc.GridSynopsis(1.0, (0, 1), rule=2, random_state=1).fit(np.ones((500, 2)) / 2)
 assert model.get_params()["rule"] == 2 and model.set_params(rule=3).rule == 3
 assert "sklearn" not in sys.modules
 from sklearn.base import BaseEstimator, clone, is_clusterer
