@@ -82,7 +82,7 @@ def prepare(*, verbs: list[str] | None, as_json: bool) -> None:
     wanted = list(verbs or JOBS)
     for name in wanted:
         if name not in JOBS:
-            near = nearest(name, JOBS)
+            near = nearest(name, list(JOBS))
             raise InvalidArgument(
                 "verbs", name, f"one of {', '.join(JOBS)}", f"discreet prepare {near or ' '.join(JOBS)}"
             )

@@ -118,9 +118,8 @@ class _Printed:
         cells = pc.match_substring_regex(texts, _CELL)
         known = as_numbers(own) is not None or not (pc.any(cells).as_py() or set(groups) & set(texts.to_pylist()))
         read: Any = None if isinstance(declared, Categorical) else read_stretches(own)
-        labels = [category_text(c) for c in declared.categories] if isinstance(declared, Categorical) else []
-        labels = labels or sorted(set(_atoms(texts.to_pylist(), groups)))
         numbers = None if true is None or read is None else _numbers(true, declared, written)
+        self.true: Any
         names, self.true = _categories(true, declared, written) if numbers is None else (None, numbers)
         self.fits: Callable[[int], Any]
         if read is not None:
@@ -132,6 +131,8 @@ class _Printed:
             place = None if names is None else _places(names, texts)
             self.fits = lambda c: place == (c if c < len(own) - 1 else -1)
         else:
+            labels = [category_text(c) for c in declared.categories] if isinstance(declared, Categorical) else []
+            labels = labels or sorted(set(_atoms(texts.to_pylist(), groups)))
             more = [] if names is None else sorted(set(names.drop_null().to_pylist()) - set(labels))
             sets = read_sets(own, labels + more, groups)
             self.code = sets.code
@@ -148,7 +149,7 @@ def _numbers(true: pa.Array, declared: Column | None, written: Dialect) -> Float
         found = np.clip(Encoder(declared, written).arrow(true), declared.low, declared.high)
         return None if np.isnan(found).all() and true.null_count < len(true) else found
     if arrow_kind(true.type) == "text" and not written.plain:
-        for column in (Numeric("any", -1e100, 1e100), Date("any", "0001-01-01", "9999-12-31")):
+        for column in (Numeric("any", -1e100, 1e100), Date("any", -7e5, 3e6)):
             found = Encoder(column, written).arrow(true)
             if int(np.isnan(found).sum()) == true.null_count:
                 return found
