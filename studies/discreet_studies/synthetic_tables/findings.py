@@ -8,7 +8,8 @@ from discreet_studies.harness.chart import GREY, Chart, Line, Mark, Panel, measu
 from discreet_studies.harness.report import table_of
 from discreet_studies.harness.study import Estimate, Finding, Results
 
-NUMBERS = ("pairs", "triples", "parity", "auc", "auc_of_real", "cpu_seconds", "megabytes", "seconds")
+#: ``limit``: the CPU seconds after which a run was ended without a result.
+NUMBERS = ("pairs", "triples", "parity", "auc", "auc_of_real", "cpu_seconds", "megabytes", "limit", "seconds")
 OURS = "discreet"
 DELTA = 1e-9
 Case = tuple[str, float, float, int]
@@ -18,14 +19,15 @@ ADULT: tuple[Case, ...] = (
     ("adult-16", 10.0, DELTA, 1), ("adult-16", 1.0, 0.0, 0), ("adult-32", 1.0, DELTA, 0), ("adult-32", 1.0, DELTA, 1),
     ("adult-raw", 0.1, DELTA, 1), ("adult-raw", 1.0, DELTA, 1), ("adult-raw", 10.0, DELTA, 1),
 )  # fmt: skip
-FURTHER = ("arx-adult", "mushroom", "satimage", "abalone", "titanic", "heart", "breast-cancer")
-MADE = ("tree", "loop", "parity", "hidden-parity")
+FURTHER = ("arx-adult", "mushroom", "satimage", "abalone", "titanic", "heart", "breast-cancer", "flights")
+MADE = ("tree", "loop", "parity", "hidden-parity", "forty")
 CASES: tuple[Case, ...] = (
     *ADULT,
     *((name, 1.0, DELTA, 1) for name in FURTHER),
     *((name, 1.0, DELTA, 0) for name in MADE),
 )
 _SMALL: tuple[Case, ...] = tuple((name, 1.0, DELTA, 0) for name in ("arx-adult", "mushroom", "abalone", "titanic"))
+_WIDE: tuple[Case, ...] = tuple((name, 1.0, DELTA, 0) for name in ("adult-16", "flights", "forty"))
 #: What each peer is run on.
 PEER_CASES: dict[str, tuple[Case, ...]] = {
     "dpmm MST": (("adult-16", 1.0, DELTA, 0), *_SMALL),
@@ -33,6 +35,8 @@ PEER_CASES: dict[str, tuple[Case, ...]] = {
     "dpmm PrivBayes": (("adult-16", 1.0, DELTA, 0), *_SMALL),
     "smartnoise MST": (("adult-16", 1.0, DELTA, 0),),
     "opendp MST": (("adult-16", 1.0, DELTA, 0),),
+    "mbi MST": _WIDE,
+    "mbi AIM": _WIDE,
 }
 _WORDS = {
     "pairs": "error of pairs",
@@ -69,7 +73,7 @@ def _runs(results: Results, data: str) -> list[tuple[str, Case]]:
     found: list[tuple[str, Case]] = [(OURS, case) for case in CASES if case[0] == data]
     found += [(method, case) for method, cases in PEER_CASES.items() for case in cases if case[0] == data]
     found += [(method, (data, 0.0, 0.0, 0)) for method in _BASELINES]
-    return [(method, case) for method, case in found if results.estimate("pairs", **_where(method, case)).runs]
+    return [(m, c) for m, c in found if any(results.estimate(n, **_where(m, c)).runs for n in ("pairs", "limit"))]
 
 
 def findings(results: Results) -> list[Finding]:
@@ -77,16 +81,35 @@ def findings(results: Results) -> list[Finding]:
     found = []
     for data in dict.fromkeys(case[0] for case in CASES):
         for method, case in _runs(results, data):
-            for measure, words in _WORDS.items():
-                own = results.estimate(measure, **_where(method, case))
-                if own.runs:
-                    found.append(Finding(f"{_name(method, case)}: {words}", None, own, section=_TITLES.get(data, data)))
+            shown = [(results.estimate(m, **_where(method, case)), words) for m, words in _WORDS.items()]
+            note = _ended(results, method, case)
+            if note:
+                shown.append((results.estimate("limit", **_where(method, case)), "CPU seconds without a result"))
+            name, title = _name(method, case), _TITLES.get(data, data)
+            found += [Finding(f"{name}: {w}", None, own, note=note, section=title) for own, w in shown if own.runs]
     return found
+
+
+def _ended(results: Results, method: str, case: Case) -> str:
+    """Return how many runs were ended without a result, and after what CPU time; nothing if all had one."""
+    limits = sorted(results.values("limit", _where(method, case)).values())
+    done = results.estimate("pairs", **_where(method, case)).runs
+    if not limits:
+        return ""
+    many = f"{len(limits)} of {len(limits) + done} runs: " if done else ""
+    return f"{many}no result within {_span(limits[0])}" + (" or more" if limits[0] < limits[-1] else "")
+
+
+def _span(seconds: float) -> str:
+    """Return a CPU time in words."""
+    if seconds == 7200:
+        return "two hours"
+    return f"{seconds / 60:g} minutes" if seconds >= 60 else f"{seconds:g} seconds"
 
 
 def tables(results: Results) -> list[str]:
     """Return the tables of the page: a row per method, a column per figure."""
-    shown = []
+    shown = _compared(results)
     for data in ("adult-16", "adult-32", "adult-raw"):
         if rows := [[_name(m, c), *_figures(results, m, c)] for m, c in _runs(results, data)]:
             real = ["trained on the real rows", "", "", "", *_area(results, data), "", ""]
@@ -103,11 +126,40 @@ def tables(results: Results) -> list[str]:
     return shown
 
 
+def _compared(results: Results) -> list[str]:
+    """Return who is ahead, ours or a peer: only where 95 % intervals are apart."""
+    rows = []
+    for data in dict.fromkeys(case[0] for case in CASES):
+        found = _runs(results, data)
+        own = [case for method, case in found if method == OURS and case[1:3] == (1.0, DELTA)]
+        for method, case in found:
+            if method in PEER_CASES and own:
+                rows.append(
+                    [data, method, *(_ahead(results, m, own[0], method, case) for m in ("pairs", "triples", "auc"))]
+                )
+    head = ["table", "next to", "pairs", "triples", "AUC"]
+    return ["## Who is ahead at ε = 1", table_of(head, rows, len(head))] if rows else []
+
+
+def _ahead(results: Results, measure: str, case: Case, method: str, theirs: Case) -> str:
+    own, other = results.estimate(measure, **_where(OURS, case)), results.estimate(measure, **_where(method, theirs))
+    if not own.runs or not other.runs:
+        return _ended(results, method, theirs) if measure == "pairs" else ""
+    if min(own.runs, other.runs) < 2:
+        return "one run: not known"
+    if own.low <= other.high and other.low <= own.high:
+        return "intervals overlap"
+    return "ours" if (own.mean > other.mean) == (measure == "auc") else method
+
+
 def _figures(results: Results, method: str, case: Case) -> list[str]:
     """Return means with half their 95 % intervals, and the number of runs."""
     own = {m: results.estimate(m, **_where(method, case)) for m in _WORDS}
     digits = dict.fromkeys(_WORDS, 4) | {"auc": 3, "cpu_seconds": 1 if own["cpu_seconds"].mean < 20 else 0}
-    return [*(_shown(own[m], digits[m]) for m in _WORDS), str(own["pairs"].runs)]
+    shown = [_shown(own[m], digits[m]) for m in _WORDS]
+    if ended := _ended(results, method, case):
+        shown[0] = f"{shown[0]} ({ended})" if shown[0] else ended
+    return [*shown, str(own["pairs"].runs)]
 
 
 def _area(results: Results, data: str) -> list[str]:
@@ -185,7 +237,7 @@ def _further(results: Results) -> Chart | None:
         for look, (method, words) in enumerate(methods.items()):
             runs = [(rows[n], m, case) for n in names for m, case in _runs(results, n) if m == method]
             own = [(at, results.estimate(measure, **_where(m, case))) for at, m, case in runs]
-            marks = [Mark(e.mean, at, left=e.low, right=e.high) for at, e in own]
+            marks = [Mark(e.mean, at, left=e.low, right=e.high) for at, e in own if e.runs]
             grey = method in _BASELINES
             lines.append(Line(words, marks, GREY if grey else look, "none", look, hollow=grey))
         up = [(at, name) for name, at in rows.items()]

