@@ -63,8 +63,7 @@ def information_loss(released: Any, entries: Entries, classes: IntArray, origina
         declared = domain.column(name) if domain is not None and name in domain.names else None
         own, true = _values(entries, name), None if people is None else _values(people, name)
         columns.append(_Printed(own, true, legend.get(name, {}), declared, written))
-    rows = total(classes, entries.counts)
-    weights = entries.counts / entries.n
+    rows, weights = total(classes, entries.counts), entries.counts / entries.n
     pairs = list(zip(entries.quasi, columns, strict=True))
     printed = [float(column.loss[entries.codes[name]] @ weights) for name, column in pairs]
     first = np.unique(classes, return_index=True)[1]
@@ -74,11 +73,8 @@ def information_loss(released: Any, entries: Entries, classes: IntArray, origina
         codes = [column.code[entries.codes[name][first]] for name, column in pairs]
         found = _occurring(columns, printed, codes, rows, people)
         if found[0] is None:
-            fits = [
-                any(column.fits(c)[:-1].any() for c in np.unique(own))
-                for own, column in zip(codes, columns, strict=True)
-            ]
-            loss["unmatched"] = [name for name, some in zip(entries.quasi, fits, strict=True) if not some]
+            both = zip(pairs, map(np.unique, codes), strict=True)
+            loss["unmatched"] = [n for (n, c), own in both if not any(c.fits(o)[:-1].any() for o in own)]
         else:
             loss["occurring"] = float(np.mean(np.array(found, np.float64)))
     each = zip(entries.quasi, printed, found, strict=True)
@@ -169,16 +165,14 @@ def _categories(true: Any, declared: Column | None, written: Dialect) -> tuple[A
 
 def _widths(read: Stretches, declared: Column | None) -> FloatArray:
     """Return the share of the range that each interval covers."""
-    bounds = (
-        [] if declared is None else [getattr(declared, "least", declared.low), getattr(declared, "most", declared.high)]
-    )
-    ends = np.concatenate([read.low, read.high, bounds])
-    ends = ends[np.isfinite(ends)]
-    open_ends = np.isinf(read.low) & np.isinf(read.high)
-    if not len(ends) or ends.min() == ends.max():
-        return open_ends.astype(np.float64)
-    low, high = np.maximum(read.low, ends.min()), np.minimum(read.high, ends.max())
-    found: FloatArray = np.nan_to_num((high - low) / (ends.max() - ends.min()))
+    ends = () if declared is None else (("least", declared.low), ("most", declared.high))
+    bounds = [getattr(declared, end, bound) for end, bound in ends]
+    places = np.concatenate([read.low, read.high, bounds])
+    places = places[np.isfinite(places)]
+    least, most = (places.min(), places.max()) if len(places) else (0.0, 0.0)
+    if least == most:
+        return (np.isinf(read.low) & np.isinf(read.high)).astype(np.float64)
+    found: FloatArray = np.nan_to_num((np.minimum(read.high, most) - np.maximum(read.low, least)) / (most - least))
     return found
 
 
