@@ -60,6 +60,7 @@ def test_answers_by_group(release: Path, capsys: pytest.CaptureFixture[str]) -> 
         ("age betwen 3 and 5", '"age between 3 and 5"'),
         ("age < 3 and", '"age < 3"'),
         ("sex >", "\"sex = 'f'\""),
+        ("mean age", "it counts rows (means and quantiles: Synopsis.mean"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_something_to_type(

@@ -39,6 +39,9 @@ def test_rows_and_synopsis_are_written(folder):
     told = output("synthesize", "people.csv", *given, "--target", "ill", "-o", "safe.csv", "--report", "r.html")
     assert "age by ill" in told
     assert "It was spent on" not in told
+    said = " ".join(told.split())
+    assert "rows were counted" in said
+    assert "Rows that cannot be read as declared are not counted" in said
     assert "All steps: discreet report safe.synopsis.parquet" in told
     assert told[told.index("Ledger") : told.index("All steps")].count("\n") <= 12  # a stage per line
     rows = pd.read_csv("safe.csv")

@@ -96,3 +96,12 @@ def test_help_says_each_thing_once_and_what_is_required() -> None:
 ], ids=lambda words: " ".join(map(str, words[:2])))  # fmt: skip
 def test_no_table_cuts_words_short(words: tuple[object, ...]) -> None:
     assert "…" not in shown(*words)
+
+
+def test_spare_columns_that_do_not_fit_are_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    names, rows = ["age", "weight", "illness", ""], [["1" * 12, "2" * 12, "flu " * 8, "may be only noise"]] * 9
+    for spare in ((), ("illness",)):
+        shown = Console(width=40, record=True, file=io.StringIO())
+        monkeypatch.setattr(common, "console", shown)
+        common.show_table("t", names, rows, keep=("weight",), spare=spare)
+        assert ("These columns do not fit: illness. " in shown.export_text()) == (not spare)

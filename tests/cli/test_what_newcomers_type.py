@@ -36,6 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         write(["user", "age", "cost", "sex"])
         for i in range(200):
             write([i // 2, 20 + i % 60, i % 100, "fm"[i % 2]])
+    Path("semicolons.csv").write_text(Path("people.csv").read_text().replace(",", ";"))
     Path("s.toml").write_text(SCHEMA)
     domain = dc.Domain({"age": dc.Integer(0, 120), "cost": (0, 100), "sex": ["f", "m"]})
     table = {"age": [30] * 50, "cost": [5.0] * 50, "sex": ["f"] * 50}
@@ -108,6 +109,8 @@ def test_a_first_line_that_may_be_a_record_is_not_quoted_as_names(
             "released; try leaving it out",
         ),
         (("risk", "people.csv", "--qi", "age", "--require", "l=3"), "a sensitive column; try --sensitive disease"),
+        (("risk", "semicolons.csv", "--qi", "age"), 'declare delimiter = ";" under [source] of a schema (--schema)'),
+        (("prepare", "anonimize"), "got 'anonimize'; try discreet prepare anonymize"),
         (("study", "show", "densitytrees"), "got 'densitytrees'; try \"density-trees\""),
     ],
 )

@@ -302,7 +302,7 @@ def test_importing_the_package_loads_no_numbers() -> None:
 def test_an_estimator_fits_without_scikit_learn_and_is_an_estimator_with_it() -> None:
     program = """
 import sys, numpy as np, discreet as dc
-model = dc.GridSynopsis(1.0, (0, 1), rule=2, random_state=1).fit(np.ones((5, 2)) / 2)
+model = dc.GridSynopsis(1.0, (0, 1), rule=2, random_state=1).fit(np.ones((500, 2)) / 2)
 assert model.get_params()["rule"] == 2 and model.set_params(rule=3).rule == 3
 assert "sklearn" not in sys.modules
 from sklearn.base import BaseEstimator, clone, is_clusterer
@@ -345,8 +345,18 @@ def test_what_is_prepared_is_not_compiled_again(people: Path) -> None:
 @pytest.mark.slow
 def test_what_is_prepared_covers_persons_dates_and_decimal_commas(stays: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(stays / "cache")}
-    command = [sys.executable, "-m", "discreet", "prepare", "synopsis", "--json"]
-    subprocess.run(command, env=environment, capture_output=True, check=True)
+    command = [sys.executable, "-m", "discreet", "prepare", "synopsis", "cluster", "anonymize"]
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert [line.split()[0] for line in told.stdout.splitlines()] == ["synopsis", "cluster", "anonymize", "Kept"]
+    assert " ".join(told.stderr.split()).startswith("Compiling: up to 25 seconds per verb")
+    assert "the first use of a method" not in told.stderr
+    shared = ("people.csv", "--schema", "schema.toml")
+    assert compiled(stays, COMMAND, "cluster", *shared, "--epsilon", "1", "-k", "auto", "-o", "c.csv") == []
+    for more in ((), ("--history", "all.history")):
+        assert (
+            compiled(stays, COMMAND, "anonymize", *shared, "--k", "10", "--l", "2", *more, "-o", "a.csv", "--overwrite")
+            == []
+        )
     options = ("--schema", "schema.toml", "--epsilon", "1", "-o", "s.parquet")
     assert compiled(stays, COMMAND, "synopsis", "people.csv", *options) == []
     # A larger file is read by kernels.

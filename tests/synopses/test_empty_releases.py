@@ -7,6 +7,7 @@ import math
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 import discreet as dc
 from command_line import exit_code
+from discreet.errors import DiscreetWarning
 from discreet.jobs.job import Job
 from discreet.reporting import report_facts, write_report
 
@@ -27,6 +29,7 @@ CENTRAL = [
     dc.GridSynopsis(domain=DOMAIN, rule=40, max_cells=100),
     dc.TreeSynopsis(domain=DOMAIN),
     dc.TreeSynopsis(domain=DOMAIN, partitioner="privtree"),
+    dc.PrivateKMeans(2, domain=DOMAIN),
 ]
 
 
@@ -49,7 +52,13 @@ def folder(tmp_path: Path) -> Path:
 def test_a_synopsis_of_nothing_says_so_and_one_of_rows_does_not(estimator: Any, folder: Path) -> None:
     """False alarm: the noise of an empty table exceeds its limit with probability 1/100; seeded."""
     estimator.set_params(random_state=5)
-    nothing, rows = (estimator.fit(folder / name).synopsis_ for name in ("comma.csv", "good.csv"))
+    with pytest.warns(DiscreetWarning, match=SAID) as told:
+        nothing = estimator.fit(folder / "comma.csv").synopsis_
+    assert len(told) == 1
+    assert told[0].filename == __file__, "where fit was called"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = estimator.fit(folder / "good.csv").synopsis_
     assert nothing.looks_empty
     assert SAID in nothing.warnings[0]
     assert "LOOKS EMPTY" in repr(nothing)
@@ -108,6 +117,7 @@ def test_the_command_line_says_it_last_on_the_error_stream(folder: Path, capsys:
     assert exit_code("synopsis", folder / "comma.csv", *line) == 0
     said = capsys.readouterr()
     assert said.err.strip().splitlines()[-1].startswith(f"Warning: the number of rows {SAID}")
+    assert said.err.count(SAID) == 1
     assert exit_code("synopsis", folder / "comma.csv", *line, "--json") == 0
     said = capsys.readouterr()
     assert SAID in json.loads(said.out)["warnings"][0]

@@ -170,6 +170,10 @@ def main(args: Sequence[str] | None = None) -> None:
         _refuse(f"{error.strerror or error}{f': {error.filename!r}' if error.filename else ''}; check file and disk")
 
 
+#: Warnings that are shown behind a result.
+_SHOWN_LAST = "the number of rows cannot be told from zero"
+
+
 class _Warned:
     """Shows each warning of this package once, as one sentence, in the spelling of the command line."""
 
@@ -183,7 +187,7 @@ class _Warned:
         text = str(message).replace("try delta=", f"try {self._delta}")
         if not issubclass(category, DiscreetWarning):
             sys.stderr.write(warnings.formatwarning(message, category, filename, lineno))
-        elif text not in self._told:
+        elif text not in self._told and not text.startswith(_SHOWN_LAST):
             self._told.add(text)
             warn([text])
 

@@ -189,9 +189,10 @@ def show_table(
     right: Sequence[str] = (),
     prose: Sequence[str] = (),
     keep: Sequence[str] = (),
+    spare: Sequence[str] = (),
     sample: bool = False,
 ) -> None:
-    """Show a table. If it is too wide, rows become columns, or columns are left out and named below."""
+    """Show a table. If it is too wide, rows become columns, or columns are left out; those not spare are named."""
     cells = [list(row) for row in rows]
     empty = [j for j, name in enumerate(names) if not name and not any(row[j] for row in cells)]
     names = [name for j, name in enumerate(names) if j not in empty]  # empty remarks
@@ -218,8 +219,8 @@ def show_table(
             used += least[j] + 3
     kept.sort()
     _draw(title, [names[j] for j in kept], [[row[j] for j in kept] for row in cells], right, prose)
-    left = ", ".join(name for j, name in enumerate(names) if j not in kept)
-    console.print(f"[dim]These columns do not fit: {escape(left)}. Use a wider window, or --json.[/]")
+    if left := ", ".join(name for j, name in enumerate(names) if name and j not in kept and name not in spare):
+        console.print(f"[dim]These columns do not fit: {escape(left)}. Use a wider window, or --json.[/]")
 
 
 def _draw(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from rich.console import Console
 
 from discreet.cli.common import console, echo, working
 from discreet.cli.verbs import verb
@@ -36,12 +37,17 @@ _POINTS = "[columns]\nage = {bounds = [0, 120]}\nincome = {bounds = [0, 1000]}\n
 #: Rows of the generated tables: small ones take other ways, which compile less.
 _ROWS = (40_000, 2_000)
 _PEOPLE = ("all", "stays")
+_TOLD = "Compiling: up to 25 seconds per verb, about 50 for all; about 10 if it was done before."
 _BUDGET, _DELTA = {"epsilon": 1.0}, {"delta": 1e-6}
 #: For each verb, the jobs that use its kernels: schema, parameters, and the name of the output.
 JOBS: dict[str, tuple[tuple[str, dict[str, Any], str], ...]] = {
     "synopsis": tuple((s, _BUDGET | {"method": m}, "release") for s in _PEOPLE for m in ("grid", "tree")),
     "synthesize": tuple((schema, _BUDGET | more, "table") for schema in _PEOPLE for more in ({}, _DELTA)),
-    "cluster": tuple((schema, _BUDGET | {"n_clusters": 5}, "centers") for schema in ("points", "all", "stays")),
+    "cluster": tuple(
+        (schema, _BUDGET | more, "centers")
+        for schema in ("points", "all", "stays")
+        for more in ({"n_clusters": 5}, {"n_clusters": "auto", "max_clusters": 3})
+    ),
     "anonymize": tuple(
         (schema, {"k": 20, "method": method} | ({} if method == "microaggregation" else {"l": 2.0}), "release")
         for method in ("density-tree", "mondrian", "generalization", "microaggregation")
@@ -65,27 +71,34 @@ def register(app: typer.Typer) -> None:
 
 
 def prepare(*, verbs: list[str] | None, as_json: bool) -> None:
-    """Compile the fast code of verbs now, so that no first command waits for it.
+    """Compile the fast code of verbs now, so that the usual first commands do not wait for it.
 
-    It is kept in the cache folder of this user; copy that folder, or run this where an image is built.
+    The first time, this takes up to 25 processor seconds per verb, about 50 for all. Rarer options still
+    compile when they are first used. The code is kept in the cache folder of this user; copy that folder, or run this
+    where an image is built.
     """
-    from discreet.core import kernel_folder
+    from discreet.core import kernel_folder, nearest
 
     wanted = list(verbs or JOBS)
     for name in wanted:
         if name not in JOBS:
-            raise InvalidArgument("verbs", name, f"one of {', '.join(JOBS)}", f"discreet prepare {' '.join(JOBS)}")
+            near = nearest(name, list(JOBS))
+            raise InvalidArgument(
+                "verbs", name, f"one of {', '.join(JOBS)}", f"discreet prepare {near or ' '.join(JOBS)}"
+            )
     folder, seconds = kernel_folder(), {}
-    with working("Compiling ...", as_json=as_json):
+    with working(_TOLD, as_json=True):  # without the line about one method
+        if not as_json:
+            Console(stderr=True).print(_TOLD, highlight=False)
         for name, took in _times(wanted):
             seconds[name] = round(took, 1)
+            if not as_json:
+                console.print(f"{name:<12} {took:5.1f} seconds", highlight=False)
     if not any(folder.glob("kernels-*/*/*.nbc")):
         raise DataSourceError(f"cache: nothing can be kept in {str(folder)!r}; set XDG_CACHE_HOME to another folder")
     if as_json:
         echo({"seconds": seconds, "folder": str(folder)})
         return
-    for name, took in seconds.items():
-        console.print(f"{name:<12} {took:5.1f} seconds", highlight=False)
     console.print(f"Kept in {folder}", soft_wrap=True, highlight=False)
 
 

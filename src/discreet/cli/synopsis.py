@@ -11,19 +11,12 @@ from discreet.core import counted
 
 def show(result: Any) -> None:
     """Show a synopsis."""
-    from discreet.core import Person
     from discreet.jobs.work import summary
 
     made = result.artifact
     show_ledger(made.guarantee, result.files["release"])
     console.print(f"[bold]Synopsis.[/] {escape(summary(made))}")
-    if isinstance(unit := made.domain.unit, Person):
-        are = "is" if unit.l1 == 1 else "are"
-        most = f"At most {counted(unit.l1, 'row')} of one person {are} counted"
-        console.print(f"{most}, and no row that cannot be read as declared.")
-    elif any(column.missing == "drop" for column in made.domain):
-        # Always the same words: their number is a raw count, which must not appear.
-        console.print("Rows that cannot be read as declared are not counted: compare with your own number of rows.")
+    _show_counted(made)
     if made.uncut:
         console.print(f"Never split, so their distribution is unknown: {escape(', '.join(made.uncut))}.")
     if made.uncut or made.hidden is not None:
@@ -38,6 +31,19 @@ def show(result: Any) -> None:
     warn_if_seeded(made.guarantee.seeded)
 
 
+def _show_counted(made: Any) -> None:
+    """Say which rows the noisy number of rows does not count."""
+    from discreet.core import Person
+
+    if isinstance(unit := made.domain.unit, Person):
+        are = "is" if unit.l1 == 1 else "are"
+        most = f"At most {counted(unit.l1, 'row')} of one person {are} counted"
+        console.print(f"{most}, and no row that cannot be read as declared.")
+    elif any(column.missing == "drop" for column in made.domain):
+        # Always the same words: their number is a raw count, which must not appear.
+        console.print("Rows that cannot be read as declared are not counted: compare with your own number of rows.")
+
+
 def show_rows(result: Any) -> None:
     """Show synthetic rows and the marginals behind them."""
     from discreet.synopses.queries import rows_text
@@ -48,9 +54,10 @@ def show_rows(result: Any) -> None:
     shown = ", ".join(dict.fromkeys(together[:8]))
     more = f" and {len(together) - 8} more" if len(together) > 8 else ""
     console.print(
-        f"[bold]Rows.[/] {told['sampled']:,} synthetic rows; the table has {escape(rows_text(made.total))}. "
+        f"[bold]Rows.[/] {told['sampled']:,} synthetic rows; {escape(rows_text(made.total))} were counted. "
         f"Measured together: {escape(shown) or 'nothing'}{more}. Other relations are assumptions of the model."
     )
+    _show_counted(made)
     show_files(told["table"])
     console.print(
         f"[bold]Synopsis[/] [cyan]{escape(str(result.files['release']))}[/], digest {made.digest}", soft_wrap=True
@@ -75,7 +82,7 @@ def show_clusters(result: Any) -> None:
     names = [*numbers, *([""] if found.may_be_noise.any() else [])]
     # Weights and errors stay if some columns do not fit.
     kept = names[len(found.columns) + len(found.categories) :]
-    show_table(weighed(made, found), names, rows, right=numbers, keep=kept)
+    show_table(weighed(made, found), names, rows, right=numbers, keep=kept, spare=list(found.categories))
     if found.note:
         console.print(f"[yellow]Note:[/] {escape(found.note)}.")
     if told := unlisted_rows(made):

@@ -1,5 +1,7 @@
 """Output of `anonymize`, `perturb`, `risk`, `attack` and `report`."""
 
+import re
+import shlex
 from typing import Any
 
 from rich.markup import escape
@@ -32,6 +34,14 @@ def show_anonymous(result: Any) -> None:
     )
     if gone:
         console.print('To keep rows with missing values, declare [cyan]missing = "own"[/] in the schema.')
+    for note in release.guarantee.assumptions:
+        if found := re.match(r"categories of '(.+?)'.* were grouped by how often", note):
+            given = shlex.quote(f"{found[1]}=groups.csv")
+            console.print(
+                f"To group categories by meaning, give [cyan]--hierarchy {escape(given)}[/]; if their order means "
+                'something, declare [cyan]kind = "ordered"[/] in the schema.',
+                highlight=False,
+            )
     if facts.get("earlier_releases") and facts.get("leaves_merged", 0) > facts["cells"]:
         console.print(
             f"{counted(facts['leaves_merged'], 'cell')} had to be merged, so that the rules hold with the earlier "

@@ -21,10 +21,9 @@ from discreet.engines.opening import open as open_table
 from discreet.engines.source import Source
 from discreet.engines.tables.csv_file import decoded_head
 from discreet.engines.tables.encode import Encoder
-from discreet.engines.tables.part import Part
+from discreet.engines.tables.part import SEPARATORS, Part
 
-_DELIMITERS = (",", ";", "\t", "|")
-_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_NAMES = {",": "commas", **SEPARATORS}
 #: Usual marks of missing values; public, not from any file.
 MISSING = ("?", "NA", "N/A", "n/a", "NULL", "null", "-", "--", "nan", ".", "-999", "-9999", "k.A.")
 _WORDS = [words.split() for words in ("yes no", "y n", "ja nein", "j n", "oui non", "si no", "t f", "wahr falsch")]
@@ -95,7 +94,7 @@ def propose(path: Path, *, header: bool = True, skip: int = 0) -> Proposal:
     text, encoding, why = decoded_head(path, skip + 1)
     line = (re.split(r"\r\n|\r|\n", text, maxsplit=skip + 1) + [""] * skip)[skip]
     outside = re.sub(r'"[^"]*"', "", line)
-    found = max(_DELIMITERS, key=outside.count)
+    found = max(_NAMES, key=outside.count)
     reasons = [why] if why else []
     delimiter = found if outside.count(found) else ","
     if delimiter != "," and ".tsv" not in path.name.lower():

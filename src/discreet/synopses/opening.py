@@ -7,6 +7,7 @@ privacy loss, and ρ-zCDP for one row is rows²·ρ-zCDP. Nothing here has a δ 
 
 import dataclasses
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -36,7 +37,7 @@ from discreet.core import (
 from discreet.core.budget import Epsilon, Rho, Wanted, wanted_of
 from discreet.engines.passes import CellCounts, GridMap, RowMap, batch_rows
 from discreet.engines.persons import PersonTable, check_person
-from discreet.errors import InvalidArgument, InvalidType, SchemaError
+from discreet.errors import DiscreetWarning, InvalidArgument, InvalidType, SchemaError
 from discreet.mechanisms import Gate, law_for
 
 #: Of a central release. Below, noise for a share of the budget would be wider than can be drawn.
@@ -354,7 +355,10 @@ def _declared_width(domain: Any) -> int | None:
 
 
 def note_columns(estimator: Any, X: Any) -> None:
-    """Set what scikit-learn expects an estimator to remember of its columns: their number, and names if any."""
+    """Set what scikit-learn expects an estimator to remember of its columns: their number, and names if any.
+
+    The last step of a fit: it also warns if the release looks empty.
+    """
     domain = getattr(estimator, "domain", None)
     source = engines.open(table(X, _declared_width(domain), _declared_names(domain)), dialect=dialect_of(domain))
     estimator.n_features_in_ = len(source.names)
@@ -364,6 +368,8 @@ def note_columns(estimator: Any, X: Any) -> None:
         estimator.feature_names_in_ = np.array(source.names, dtype=object)
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_  # left from an earlier fit
+    for text in getattr(getattr(estimator, "synopsis_", None), "warnings", ()):  # from released figures alone
+        warnings.warn(text, DiscreetWarning, stacklevel=3)
 
 
 def _size(n_rows: Any) -> float:

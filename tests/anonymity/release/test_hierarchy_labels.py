@@ -46,7 +46,7 @@ def test_every_run_prints_what_the_reader_understands() -> None:
             sets = read_sets(pa.chunked_array([[text]]), [str(c) for c in listed], groups)
             assert set(np.flatnonzero(sets.members[0])) == set(range(first, last + 1)), text
     assert len(texts) == 8 * 9 // 2  # no two runs look alike
-    assert {"office", "craft", "wood", "food or missing", "{office, wood}", "{cooper, smith}", "*"} <= texts
+    assert {"office", "craft", "wood", "food or missing", "{wood, office}", "{smith, cooper}", "*"} <= texts
     assert "metal" not in texts  # one category is that category
 
 
@@ -97,7 +97,7 @@ def test_bounds_list_the_categories_and_a_table_without_hierarchies_is_as_before
     method = Generalization(5, domain=DOMAIN, hierarchies={"job": JOBS}, levels={"age": 7, "job": 2})
     release = method.fit_transform(table)
     sets = {tuple(s) for s in release.bounds["job_set"].to_pylist()}
-    assert ("clerk", "manager") in sets
+    assert ("manager", "clerk") in sets  # as declared
     plain = DensityTree(30, domain=DOMAIN).fit_transform(table)
     assert "labels" not in plain.guarantee.parameters
     assert plain.table.schema.metadata is None

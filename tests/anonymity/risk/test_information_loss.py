@@ -107,3 +107,54 @@ def test_whole_columns_that_are_generalised_are_measured_too() -> None:
     release = Generalization(5, domain=people.domain, suppress=0.1).fit_transform(people.table)
     loss = risk(release.table, QUASI, original=people.table).information_loss
     assert 0 < loss["occurring"] <= loss["printed"] <= 1
+
+
+GERMAN = {"delimiter": ";", "decimal": ",", "thousands": ".", "dates": ["%d.%m.%Y"], "missing": ["k.A."]}
+
+
+def test_the_original_is_read_as_the_release_read_it(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    n = 400
+    cost, day, job = rng.integers(0, 900_000, n), rng.integers(0, 300, n), rng.integers(0, 3, n)
+    start = np.datetime64("2025-01-01")
+    dated = [str(start + int(d)) for d in day]
+    rows = [
+        f"{c // 100_000}.{c // 100 % 1000:03d},{c % 100:02d};{'.'.join(reversed(t.split('-')))};{' abc'[j + 1]}"
+        for c, t, j in zip(cost, dated, job, strict=True)
+    ]
+    raw, plain = tmp_path / "raw.csv", pa.table({"cost": cost / 100, "day": dated, "job": ["abc"[j] for j in job]})
+    raw.write_text("\n".join(["cost;day;job", *rows]) + "\n")
+    role = {"role": "quasi-identifier"}
+    columns = {
+        "cost": {"bounds": [0, 10_000], **role},
+        "day": {"bounds": ["2025-01-01", "2025-12-31"], **role},
+        "job": {"categories": ["a", "b", "c"], **role},
+    }
+    domain = dc.Domain(columns, source=GERMAN)
+    release = DensityTree(5, domain=domain).fit_transform(plain)
+    release.save(tmp_path / "safe.csv")
+    release.table.to_pandas().to_csv(tmp_path / "alone.csv", index=False)
+    quasi = ["cost", "day", "job"]
+    opened = dc.engines.open(raw, dialect=domain.source)
+    for file in ("safe.csv", "alone.csv"):
+        alone = risk(tmp_path / file, quasi).information_loss
+        known = risk(tmp_path / file, quasi, original=opened).information_loss
+        same = risk(tmp_path / file, quasi, original=plain).information_loss
+        assert known["printed"] == same["printed"] == alone["printed"] > 0.05
+        assert known["occurring"] == pytest.approx(same["occurring"])
+        assert min(known["columns"][name]["occurring"] for name in ("cost", "day")) > 0
+    compared = compare_tables(raw, tmp_path / "safe.csv", domain=domain, max_rows=0, random_state=1)
+    assert compared.information_loss["occurring"] == pytest.approx(known["occurring"])
+
+
+def test_an_original_that_fits_no_group_is_named_with_its_columns(tmp_path: Path) -> None:
+    cells = pa.table({"age": ["[0, 50)"] * 2, "job": ["{a, b}"] * 2})
+    original = tmp_path / "raw.csv"
+    original.write_text("age;job\n1,5;a\n2,5;b\n")
+    report = risk(
+        cells, ["age", "job"], original=dc.engines.open(original, dialect=GERMAN | {"decimal": ".", "thousands": ""})
+    )
+    assert report.information_loss["unmatched"] == ["age"]
+    assert "no value of age does; is it the original, and does a schema" in str(report)
+    with pytest.raises(dc.errors.SchemaError, match=r'separated by semicolons: declare delimiter = ";".*--schema'):
+        risk(cells, ["age"], original=original)

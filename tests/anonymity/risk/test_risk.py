@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
+from discreet.anonymity import DensityTree
 from discreet.anonymity.risk.report import risk
+from discreet.errors import InvalidArgument
 
 QI = ["age", "zip", "sex"]
 
@@ -219,3 +222,15 @@ def test_risk_by_brute_force(seed: int) -> None:
     dropped = risk(table, ["a", "b"], missing="drop")
     left = Counter(key for key in mine if None not in key)
     assert (dropped.rows, dropped.k) == (sum(left.values()), min(left.values()))
+
+
+def test_a_release_names_its_own_quasi_identifiers(tmp_path: Path) -> None:
+    people = dc.datasets.people(300)
+    release = DensityTree(5, domain=people.domain).fit_transform(people.table)
+    release.save(tmp_path / "safe.parquet")
+    for thing in (release, tmp_path / "safe.parquet"):
+        found = risk(thing)
+        assert found.k == release.guarantee.parameters["reached"]["k"]
+        assert set(found.columns) == {"*", "age", "town", "job", "hours"}
+    with pytest.raises(InvalidArgument, match="at least one column"):
+        risk(people.table)

@@ -282,7 +282,7 @@ def _grouped(case: Case, m: re.Match[str]) -> Objections:
     for name in re.findall(r"'([^']+)'", m["names"]):
         if name not in case.facts["quasi_identifiers"] or "categories" not in columns.get(name, {}):
             yield f"{name} is no quasi-identifier of categories"
-    if m["whose"].startswith("those") and not case.facts.get("earlier_releases"):
+    if m["where"] == "an earlier release" and not case.facts.get("earlier_releases"):
         yield "there is no earlier release"
 
 
@@ -363,8 +363,8 @@ SENTENCES: list[tuple[str, Check | str]] = [
      r"has in common, is not hidden", "what attackers know is not in the bytes"),
     (r"an attacker does not know several rows of one person: hashed identifiers show .+", _linked),
     (r"an attacker does not use how the cells were made: .+", _minimal),
-    (r"the categories of (?P<names>.+) were grouped by how common they are among (?P<whose>the build records|those of an "
-     r"earlier release)", _grouped),
+    (r"categories of (?P<names>.+) were grouped by how often they occur in (?P<where>the records|an earlier release), not "
+     r"by meaning", _grouped),
     (r"an attacker knows nothing of a person from (column|the columns) (?P<names>.+), passed on unchanged", _listed),
     (r"an attacker does not know anyone's value in (column|the columns) (?P<names>.+): more than half of the rows have a "
      r"value that occurs once and identifies them", _nearly_unique),

@@ -130,12 +130,13 @@ class Grid:
         low, high = self.edges[first], self.edges[min(last, self.levels - 1) + 1]
         return (low + 0.5, high - 0.5) if isinstance(self.column, Integer) else (low, high)
 
-    def categories(self, first: int, last: int) -> list[Any] | None:
-        """Return the categories of a run of bins; None for a numeric column."""
+    def categories(self, first: int, last: int, *, declared: bool = False) -> list[Any] | None:
+        """Return the categories of a run of bins, in the order of bins or as declared; None for a numeric column."""
         if self.numeric:
             return None
         assert isinstance(self.column, Categorical)
-        return [self.column.categories[self.order[b]] for b in range(first, min(last, self.levels - 1) + 1)]
+        held = self.order[first : min(last, self.levels - 1) + 1]
+        return [self.column.categories[i] for i in (sorted(held) if declared else held)]
 
     @cached_property
     def _labels_from(self) -> dict[int, list[tuple[int, str]]]:
@@ -173,7 +174,9 @@ class Grid:
             written = self._stretch_text(first, min(last, self.levels - 1), *ends)
         else:
             end = min(last, self.levels - 1)
-            texts = [text for text, _, _ in self.parts(first, end)]
+            # As declared: the order of bins may show which categories are common.
+            parts = sorted(self.parts(first, end), key=lambda part: min(self.order[part[1] : part[2] + 1]))
+            texts = [text for text, _, _ in parts]
             written = texts[0] if len(texts) == 1 else "{" + ", ".join(texts) + "}"
             if end - first + 1 == self.levels > 1:
                 written = "*"

@@ -257,6 +257,6 @@ class DensityTree(Partitioner):
         merged = [n for n in self.hierarchies_ if isinstance(given.get(n, MERGE), str)]
         if merged:
             listed = ", ".join(map(repr, merged))
-            whose = "those of an earlier release" if self._grouped_before else "the build records"
-            notes.append(f"the categories of {listed} were grouped by how common they are among {whose}")
+            where = "an earlier release" if self._grouped_before else "the records"
+            notes.append(f"categories of {listed} were grouped by how often they occur in {where}, not by meaning")
         return notes

@@ -342,7 +342,7 @@ def _bounds(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
             for side, name in enumerate(("lower", "upper")):
                 shown[f"{grid.name}_{name}"] = _points(grid, ends, itemgetter(side)).take(pa.array(own))
         else:
-            sets = [[str(c) for c in grid.categories(a, b) or []] for a, b in runs]
+            sets = [[str(c) for c in grid.categories(a, b, declared=True) or []] for a, b in runs]
             shown[f"{grid.name}_set"] = pa.array(sets, pa.list_(pa.string())).take(pa.array(own))
         if grid.own_missing:
             may = pa.array([b >= grid.levels for _, b in runs])

@@ -14,6 +14,7 @@ from .printed import Stretches as Stretches
 from .printed import as_numbers as as_numbers
 from .printed import as_texts as as_texts
 from .printed import legend_of as legend_of
+from .printed import printed_columns as printed_columns
 from .printed import read_sets as read_sets
 from .printed import read_stretches as read_stretches
 from .report import with_promise as with_promise

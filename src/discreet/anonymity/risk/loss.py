@@ -3,7 +3,8 @@
 The normalised certainty penalty (NCP): the width of an interval over the range of its column, or (m - 1)/(M - 1) for m
 of M categories; its mean over rows and columns. *As printed* takes what the cells say, over the declared values if the
 table comes with its guarantee, otherwise over all that it prints. *Of occurring values* takes the values that the
-original rows of a group have, over all that the original table has: it is not private.
+original rows of a group have, over all that the original table has: it is not private. The original is read as declared
+(bounds, categories, format of the file), as the release read it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet import engines
 from discreet.anonymity.risk.counted import total
 from discreet.anonymity.risk.counts import Entries
 from discreet.anonymity.risk.hierarchy import MISSING, OR_MISSING
@@ -28,7 +30,9 @@ from discreet.anonymity.risk.printed import (
     read_sets,
     read_stretches,
 )
-from discreet.core import BoolArray, Categorical, Column, FloatArray, IntArray, category_text
+from discreet.core import BoolArray, Categorical, Column, Date, FloatArray, IntArray, Numeric, category_text
+from discreet.core.schema import Dialect
+from discreet.engines.tables import Encoder, arrow_kind
 
 #: What a cell looks like if it is not a single value.
 _CELL = r"^(\*|\{.*\}|\[[^,]+, [^,]+[\])]|(>|>=|<|<=) \S+)( or missing)?$"
@@ -45,44 +49,50 @@ def loss_of(released: Any, quasi: Sequence[str], original: Any = None) -> dict[s
 def information_loss(released: Any, entries: Entries, classes: IntArray, original: Any = None) -> dict[str, Any] | None:
     """Return the loss of the quasi-identifiers, ``printed`` and ``occurring`` (None without the original).
 
-    Also by column. None for a table of bounds, whose columns are halves of cells.
+    Also by column. If no original row fits a group, ``unmatched`` names the columns of which no value fits. None for a
+    table of bounds, whose columns are halves of cells.
     """
     if any(name.endswith(_HALVES) for name in entries.quasi):
         return None
     legend, domain = legend_of(released), declared_of(released)
-    people = None if original is None else Entries.read(original, entries.quasi, [])
+    source = None if original is None else engines.open(original)
+    people = None if source is None else Entries.read(source, entries.quasi, [])
+    written = Dialect() if source is None else source.dialect
     columns = []
     for name in entries.quasi:
         declared = domain.column(name) if domain is not None and name in domain.names else None
         own, true = _values(entries, name), None if people is None else _values(people, name)
-        columns.append(_Printed(own, true, legend.get(name, {}), declared))
-    rows = total(classes, entries.counts)
-    codes = [column.code[entries.codes[name]] for name, column in zip(entries.quasi, columns, strict=True)]
-    weights = entries.counts / entries.n
-    printed = [float(column.loss[own] @ weights) for column, own in zip(columns, codes, strict=True)]
+        columns.append(_Printed(own, true, legend.get(name, {}), declared, written))
+    rows, weights = total(classes, entries.counts), entries.counts / entries.n
+    pairs = list(zip(entries.quasi, columns, strict=True))
+    printed = [float(column.loss[entries.codes[name]] @ weights) for name, column in pairs]
     first = np.unique(classes, return_index=True)[1]
     found: list[float] | list[None] = [None] * len(columns)
+    loss: dict[str, Any] = {"printed": float(np.mean(printed)), "occurring": None}
     if people is not None and len(people.counts):
-        found = _occurring(columns, printed, [own[first] for own in codes], rows, people)
+        codes = [column.code[entries.codes[name][first]] for name, column in pairs]
+        found = _occurring(columns, printed, codes, rows, people)
+        if found[0] is None:
+            both = zip(pairs, map(np.unique, codes), strict=True)
+            loss["unmatched"] = [n for (n, c), own in both if not any(c.fits(o)[:-1].any() for o in own)]
+        else:
+            loss["occurring"] = float(np.mean(np.array(found, np.float64)))
     each = zip(entries.quasi, printed, found, strict=True)
-    return {
-        "printed": float(np.mean(printed)),
-        "occurring": None if found[0] is None else float(np.mean(np.array(found, np.float64))),
-        "columns": {name: {"printed": one, "occurring": other} for name, one, other in each},
-    }
+    return {**loss, "columns": {name: {"printed": one, "occurring": other} for name, one, other in each}}
 
 
 def loss_rows(found: dict[str, Any] | None) -> list[tuple[str, str, str]]:
     """Return the loss for a table of figures: measure, value, meaning."""
-    told = {
-        "printed": (
-            "as printed",
-            "share of a column's values that a row leaves open, mean over columns and rows (NCP)",
-        ),
-        "occurring": ("of occurring values", "the same, of the values that the original rows of a group have"),
-    }
-    known = [(*told[name], (found or {}).get(name)) for name in told]
-    return [(f"information loss, {how}", f"{100 * x:.3g} %", meaning) for how, meaning, x in known if x is not None]
+    loss, told = found or {}, {
+        "printed": ("as printed", "0 %: every cell is exact; 100 %: every cell admits any value (NCP)"),
+        "occurring": ("of occurring values", "the same, from the values that the original rows of a group have"),
+    }  # fmt: skip
+    rows = [(*told[name], f"{100 * loss[name]:.3g} %") for name in told if loss.get(name) is not None]
+    if "unmatched" in loss:
+        where = f": no value of {', '.join(loss['unmatched'])} does" if loss["unmatched"] else ""
+        cure = "is it the original, and does a schema say how it is written (--schema, [source])?"
+        rows.append((told["occurring"][0], f"no original row fits a group{where}; {cure}", "not known"))
+    return [(f"information loss, {how}", value, meaning) for how, meaning, value in rows]
 
 
 def _values(entries: Entries, name: str) -> pa.Array:
@@ -92,46 +102,77 @@ def _values(entries: Entries, name: str) -> pa.Array:
 
 
 class _Printed:
-    """The conditions of a released column: the one of each value, the loss of each, and which true values it admits."""
+    """The conditions of a released column: the one of each value, the loss of each, and which true values it admits.
 
-    def __init__(self, own: pa.Array, true: Any, groups: Mapping[str, Sequence[str]], declared: Column | None) -> None:
+    The loss does not depend on the true values. ``true`` holds them as numbers, or as numbers of categories.
+    """
+
+    def __init__(
+        self, own: pa.Array, true: Any, groups: Mapping[str, Sequence[str]], declared: Column | None, written: Dialect
+    ) -> None:
         texts = as_texts(own)
         cells = pc.match_substring_regex(texts, _CELL)
         known = as_numbers(own) is not None or not (pc.any(cells).as_py() or set(groups) & set(texts.to_pylist()))
-        numbers = None if true is None else as_numbers(true)
-        numeric = not isinstance(declared, Categorical) and (true is None or numbers is not None)
-        read: Any = read_stretches(own) if numeric else None
-        self.true = numbers if read is not None else true
+        read: Any = None if isinstance(declared, Categorical) else read_stretches(own)
+        numbers = None if true is None or read is None else _numbers(true, declared, written)
+        self.true: Any
+        names, self.true = _categories(true, declared, written) if numbers is None else (None, numbers)
         self.fits: Callable[[int], Any]
         if read is not None:
-            self.code, self.loss = read.code, _widths(read, numbers, declared)
-            self.fits = lambda c: _inside(read, c, numbers)
+            self.loss = _widths(read, declared)[read.code]
+        if numbers is not None:
+            self.code, self.fits = read.code, lambda c: _inside(read, c, numbers)
         elif known:  # values as they are
             self.code, self.loss = np.arange(len(own)), np.zeros(len(own))
-            place = None if true is None else _places(as_texts(true), texts)
+            place = None if names is None else _places(names, texts)
             self.fits = lambda c: place == (c if c < len(own) - 1 else -1)
         else:
             labels = [category_text(c) for c in declared.categories] if isinstance(declared, Categorical) else []
-            labels = labels or sorted({*_atoms(texts.to_pylist(), groups), *_known(true)})
-            sets = read_sets(own, labels, groups)
+            labels = labels or sorted(set(_atoms(texts.to_pylist(), groups)))
+            more = [] if names is None else sorted(set(names.drop_null().to_pylist()) - set(labels))
+            sets = read_sets(own, labels + more, groups)
             self.code = sets.code
-            self.loss = np.maximum(sets.members[:, :-1].sum(axis=1) - 1, 0) / max(len(labels) - 1, 1)
-            place = None if true is None else _places(as_texts(true), pa.array(labels, pa.large_string()))
+            if read is None:
+                open_to = sets.members[:, : len(labels)].sum(axis=1)
+                self.loss = (np.maximum(open_to - 1, 0) / max(len(labels) - 1, 1))[sets.code]
+            place = None if names is None else _places(names, pa.array(labels + more, pa.large_string()))
             self.fits = lambda c: sets.members[c][place]
 
 
-def _widths(read: Stretches, numbers: FloatArray | None, declared: Column | None) -> FloatArray:
+def _numbers(true: pa.Array, declared: Column | None, written: Dialect) -> FloatArray | None:
+    """Return original values as numbers, NaN for missing ones; None if they cannot be read as numbers or dates."""
+    if declared is not None:
+        found = np.clip(Encoder(declared, written).arrow(true), declared.low, declared.high)
+        return None if np.isnan(found).all() and true.null_count < len(true) else found
+    if arrow_kind(true.type) == "text" and not written.plain:
+        for column in (Numeric("any", -1e100, 1e100), Date("any", -7e5, 3e6)):
+            found = Encoder(column, written).arrow(true)
+            if int(np.isnan(found).sum()) == true.null_count:
+                return found
+    return as_numbers(true)
+
+
+def _categories(true: Any, declared: Column | None, written: Dialect) -> tuple[Any, Any]:
+    """Return original values as texts of categories, and the number of each; -1 for missing ones."""
+    if true is None:
+        return None, None
+    if not isinstance(declared, Categorical):
+        return as_texts(true), np.append(np.arange(len(true) - 1), -1)
+    place = np.nan_to_num(Encoder(declared, written).arrow(true), nan=-1.0).astype(np.int64)
+    texts = pa.array([category_text(c) for c in declared.categories] + [None], pa.large_string())
+    return texts.take(pa.array(np.where(place < 0, len(texts) - 1, place))), place
+
+
+def _widths(read: Stretches, declared: Column | None) -> FloatArray:
     """Return the share of the range that each interval covers."""
-    bounds = (
-        [] if declared is None else [getattr(declared, "least", declared.low), getattr(declared, "most", declared.high)]
-    )
-    ends = np.concatenate([read.low, read.high, bounds, [] if numbers is None else numbers])
-    ends = ends[np.isfinite(ends)]
-    open_ends = np.isinf(read.low) & np.isinf(read.high)
-    if not len(ends) or ends.min() == ends.max():
-        return open_ends.astype(np.float64)
-    low, high = np.maximum(read.low, ends.min()), np.minimum(read.high, ends.max())
-    found: FloatArray = np.nan_to_num((high - low) / (ends.max() - ends.min()))
+    ends = () if declared is None else (("least", declared.low), ("most", declared.high))
+    bounds = [getattr(declared, end, bound) for end, bound in ends]
+    places = np.concatenate([read.low, read.high, bounds])
+    places = places[np.isfinite(places)]
+    least, most = (places.min(), places.max()) if len(places) else (0.0, 0.0)
+    if least == most:
+        return (np.isinf(read.low) & np.isinf(read.high)).astype(np.float64)
+    found: FloatArray = np.nan_to_num((np.minimum(read.high, most) - np.maximum(read.low, least)) / (most - least))
     return found
 
 
@@ -146,10 +187,6 @@ def _places(texts: Any, known: Any) -> IntArray:
     """Return the place of each text among known ones, -1 for others and for missing ones."""
     found = pc.index_in(texts, value_set=known, skip_nulls=True).fill_null(-1)
     return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
-
-
-def _known(true: Any) -> list[str]:
-    return [] if true is None else as_texts(true).drop_null().to_pylist()
 
 
 def _atoms(texts: Iterable[str | None], groups: Mapping[str, Sequence[str]]) -> Iterable[str]:
@@ -201,8 +238,8 @@ def _occurring(
 
 def _spread(true: Any, own: IntArray) -> float:
     """Return the range of some numbers, or how many categories there are but one; missing ones do not count."""
-    if isinstance(true, np.ndarray):
-        there = true[own]
-        there = there[np.isfinite(there)]
-        return float(there.max() - there.min()) if len(there) else 0.0
-    return max(len(np.unique(own[own >= 0])) - 1, 0)
+    there = true[own]
+    if there.dtype.kind == "i":
+        return max(len(np.unique(there[there >= 0])) - 1, 0)
+    there = there[np.isfinite(there)]
+    return float(there.max() - there.min()) if len(there) else 0.0

@@ -177,7 +177,7 @@ def measure_people(
 
     Class e holds the entries ``order[starts[e] : starts[e] + held[e]]``; empty ones are left as they are.
     """
-    there = np.flatnonzero(held)
+    there, codes = np.flatnonzero(held), np.ascontiguousarray(codes)  # one layout: kernels compile once
     most = int(persons.max(initial=-1)) + 1
     times, came = np.zeros(most, np.int64), np.empty(most, np.int64)
     owner, seen = np.full(most, -1), np.full(most, -1)

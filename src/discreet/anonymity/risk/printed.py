@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from discreet import engines
 from discreet.anonymity.risk.hierarchy import MISSING, OR_MISSING, printed_category
 from discreet.core import BoolArray, Domain, FloatArray, Guarantee, IntArray, dates, promise_place
 from discreet.engines import Source
@@ -74,6 +76,25 @@ def legend_of(released: Any) -> Legend:
         return {name: {label: list(held) for label, held in labels.items()} for name, labels in found.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
+
+
+def quasi_of(released: Any) -> list[str]:
+    """Return the quasi-identifiers that the guarantee of a released table names, as it prints them."""
+    try:
+        named = json.loads(_promise(released) or "{}")["parameters"]["quasi_identifiers"]
+        return [
+            each
+            for name in named
+            for each in printed_columns(name, engines.open(getattr(released, "table", released)).names)
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return []
+
+
+def printed_columns(name: str, names: Sequence[str]) -> list[str]:
+    """Return the columns of a quasi-identifier: itself, or the bounds of its groups."""
+    bounds = [each for each in (f"{name}_lower", f"{name}_upper", f"{name}_set") if each in names]
+    return bounds if bounds and name not in names else [name]
 
 
 def declared_of(released: Any) -> Domain | None:
@@ -142,8 +163,8 @@ def read_stretches(column: Any) -> Stretches | None:
         values, code = np.unique(numbers, return_inverse=True)  # NaN last, once
         return Stretches(code.ravel(), values, values, np.ones(len(values), bool), np.isnan(values))
     code, texts = _distinct(column)
-    parsed = [_stretch(text) for text in texts]
-    if any(p is None for p in parsed):
+    parsed = list(takewhile(lambda p: p is not None, map(_stretch, texts)))
+    if len(parsed) < len(texts):
         return None
     low, high, closed, missing = zip(*[p for p in parsed if p is not None], strict=True)
     return Stretches(code, np.array(low), np.array(high), np.array(closed), np.array(missing))
@@ -202,10 +223,11 @@ def _stretch(text: str | None) -> tuple[float, float, bool, bool] | None:
 
 
 def _point(text: str) -> float:
-    for read in (dates.day_number, dates.second_number):
-        if (found := read(text)) is not None:
-            return found
-    return float(text)
+    found = None
+    if ":" in text or "-" in text[1:-2]:  # others cannot be dates or times, which take longer
+        found = dates.day_number(text)
+        found = dates.second_number(text) if found is None else found
+    return float(text) if found is None else found
 
 
 def _members(text: str | None, place: dict[str, list[int]], absent: int) -> list[int]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.anonymity.risk.counts import Entries
 from discreet.anonymity.risk.loss import information_loss, loss_rows
+from discreet.anonymity.risk.printed import PROMISE_KEY, quasi_of
 from discreet.core import Guarantee, IntArray, checks, found_at_most, html, promise_place
 from discreet.errors import DiscreetError, InvalidArgument, InvalidType
 
@@ -244,7 +245,7 @@ def with_promise(report: RiskReport, data: Any) -> RiskReport:
 
 def risk(
     table: Any,
-    quasi_identifiers: Sequence[str],
+    quasi_identifiers: Sequence[str] | None = None,
     sensitive: Sequence[str] | str | None = None,
     *,
     population: Any = None,
@@ -258,10 +259,10 @@ def risk(
 
     Parameters
     ----------
-    table : data frame, Arrow table or path
+    table : Release, data frame, Arrow table or path
         The table as it would be released.
-    quasi_identifiers : list of str
-        Columns that an attacker may know.
+    quasi_identifiers : list of str, optional
+        Columns that an attacker may know; by default those that the guarantee of a release names.
     sensitive : list of str, optional
         Columns that must stay secret.
     population : data frame, Arrow table or path, optional
@@ -288,7 +289,10 @@ def risk(
     >>> report.k, report.unique.__round__(2), report.sensitive["ill"].homogeneous.__round__(2)
     (1, 0.33, 0.33)
     """
-    quasi = _listed("quasi_identifiers", quasi_identifiers)
+    known = quasi_of(table) if quasi_identifiers is None else []
+    if hasattr(table, "guarantee"):
+        table = table.table.replace_schema_metadata({PROMISE_KEY: table.guarantee.to_json()})
+    quasi = _listed("quasi_identifiers", known or quasi_identifiers)
     secret = _listed("sensitive", sensitive)
     if not quasi:
         fix = 'quasi_identifiers=["age"]'

@@ -12,6 +12,7 @@ from .part import Part as Part
 from .part import StoredFile as StoredFile
 from .part import is_divided as is_divided
 from .part import is_remote as is_remote
+from .part import separated_by as separated_by
 from .same import key_codes as key_codes
 from .same import person_key as person_key
 from .same import same_key as same_key

@@ -1,5 +1,6 @@
 """The parts of a source: tables in memory, files or a Spark frame, with one common interface."""
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
@@ -14,6 +15,8 @@ from discreet.errors import SchemaError
 
 #: Rows read and counted at a time. Small enough for the cache of one core.
 BATCH_SIZE = 2**17
+#: Marks between fields other than commas.
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 #: Some rows, one piece per column in whatever form the part keeps it, and how much of the part's size they are.
 Batch: TypeAlias = tuple[list[Any], int]
@@ -48,10 +51,18 @@ class Part(Protocol):
         return encoder.arrow(piece)
 
 
+def separated_by(names: Sequence[str]) -> str:
+    """Return the mark that probably separates the fields of a file, if all of them were taken for one name."""
+    return next((mark for mark in SEPARATORS if len(names) == 1 and mark in names[0]), "")
+
+
 def near_names(part: Part, absent: Sequence[str]) -> str:
     """Suggest names of a table that may be meant by missing names; nothing if its first line may be a record."""
     if part.bare or (part.headed and looks_like_a_record(part.names)):
         return ""
+    if mark := separated_by(part.names):
+        declared = f"delimiter = {json.dumps(mark)} under [source] of a schema (--schema)"
+        return f"; its fields seem to be separated by {SEPARATORS[mark]}: declare {declared}"
     near = {name: found for name in absent[:3] if (found := nearest(name, part.names, beginnings=False)) is not None}
     if blank := next((f"{found!r} to {name!r}" for name, found in near.items() if found != found.strip()), ""):
         return f"; rename {blank} in the table: no declared name begins or ends with a blank"

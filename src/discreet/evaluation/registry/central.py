@@ -169,7 +169,9 @@ def _pairs(domain: Domain) -> tuple[NeighbourPair, ...]:
 
 def _fit(method: Any, rows: Any, rng: Any) -> Any:
     """Fit a method anew; the fitted object is the release."""
-    fitted = base.clone(method).set_params(random_state=rng).fit(np.asarray(rows))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DiscreetWarning)  # so few rows look like none
+        fitted = base.clone(method).set_params(random_state=rng).fit(np.asarray(rows))
     return fitted if hasattr(fitted, "cluster_centers_") else fitted.synopsis_
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from discreet import anonymity, engines
-from discreet.anonymity.risk import with_promise
+from discreet.anonymity.risk import printed_columns, with_promise
 from discreet.core import Domain, Guarantee, nearest, promise_place, stage
 from discreet.engines import check_target, first_line
-from discreet.engines.tables import check_escapes
+from discreet.engines.tables import check_escapes, separated_by
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
 from discreet.jobs.charging import charged, checkable, repeated, standing
 from discreet.jobs.declare import Fix, WrongOption
@@ -181,7 +181,7 @@ def _anonymize_large(job: Job, model: Any, target: Path, settings: dict[str, Any
     facts = release.guarantee.parameters
     dropped = facts["dropped_for_missing_values"]
     figures = {"file": str(target), "rows": len(release), "left_out": facts["suppressed"] + dropped}
-    quasi = [each for name in facts["quasi_identifiers"] for each in _written(name, release.names)]
+    quasi = [each for name in facts["quasi_identifiers"] for each in printed_columns(name, release.names)]
     figures |= {"without_value": dropped, "given_away": _given_away(release, target, quasi)}
     files = {"release": target, "promise": promise_place(target)}
     return replace(finish(job, release.guarantee, files, figures, release), printed=release.guarantee.to_dict())
@@ -234,12 +234,6 @@ def _asked(job: Job) -> dict[str, Any]:
     return given
 
 
-def _written(name: str, names: Any) -> list[str]:
-    """Return the columns of a quasi-identifier: itself, or the bounds of its groups."""
-    bounds = [each for each in (f"{name}_lower", f"{name}_upper", f"{name}_set") if each in names]
-    return bounds if bounds and name not in names else [name]
-
-
 def _risk(job: Job) -> JobResult:
     given = _asked(job)
     required = given.pop("required", {})
@@ -249,10 +243,11 @@ def _risk(job: Job) -> JobResult:
     table = engines.open(job.table(job.data), dialect=dialect)
     if "person" not in job.parameters and given.get("person") not in table.names:
         given.pop("person", None)  # a release has no person column
-    named = [each for name in given["quasi_identifiers"] for each in _written(name, table.names)]
+    named = [each for name in given["quasi_identifiers"] for each in printed_columns(name, table.names)]
     if os.path.isfile(job.table(job.data)) and kind_of(Path(job.table(job.data))) == "synopsis":
         raise FormatError(f"{job.data!r} is a synopsis and is not a table; check it with: discreet audit {job.data}")
-    if not first_line.may_be_a_record(table):  # a record must not be quoted as the names of columns
+    # A record must not be quoted as the names of columns; of fields in one, the reader says how they are separated.
+    if not first_line.may_be_a_record(table) and not separated_by(table.names):
         for option, names in (("qi", named), ("sensitive", given.get("sensitive", ()))):
             job.declared.check_columns(option, names, table.names, "columns of the table")
     report = anonymity.risk(table, **{**given, "quasi_identifiers": named})

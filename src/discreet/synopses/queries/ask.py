@@ -47,6 +47,8 @@ _SPELLINGS: tuple[tuple[str, Any, str], ...] = (
 )
 #: Other signs for words.
 _SIGNS = {"&&": "and", "&": "and", "||": "or", "|": "or", "!": "not"}
+#: Figures that are not counts.
+_FIGURES = ("mean", "average", "avg", "sum", "total", "median", "quantile", "mode", "min", "max", "std")
 #: What to try if no question was meant that can be asked.
 _HINTS = ("one of these columns", "one of these", "one of these comparisons", "these words", "quotation marks")
 #: Parts of a question that are not changed by a correction: texts and names in quotation marks.
@@ -354,6 +356,10 @@ class _Reader:
                     f"written with texts in quotation marks; {name!r} is not a column",
                     self.instead(text, _literal(name)),
                     "quotation marks",
+                )
+            if name.lower() in _FIGURES:
+                raise self.wrong(
+                    "a condition: it counts rows (means and quantiles: Synopsis.mean, .quantile in Python)"
                 )
             near = nearest(name, self.domain.names)
             listed = ", ".join([*map(column_text, self.domain.names[:8]), *(["..."] if len(self.domain) > 8 else [])])
