@@ -39,6 +39,7 @@ from discreet.engines.passes import CellCounts, GridMap, RowMap, batch_rows
 from discreet.engines.persons import PersonTable, check_person
 from discreet.errors import DiscreetWarning, InvalidArgument, InvalidType, SchemaError
 from discreet.mechanisms import Gate, law_for
+from discreet.synopses.queries.answers import empty_text
 
 #: Of a central release. Below, noise for a share of the budget would be wider than can be drawn.
 SMALLEST_EPSILON = Epsilon(Fraction(1, 10**9))
@@ -368,8 +369,9 @@ def note_columns(estimator: Any, X: Any) -> None:
         estimator.feature_names_in_ = np.array(source.names, dtype=object)
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_  # left from an earlier fit
-    for text in getattr(getattr(estimator, "synopsis_", None), "warnings", ()):  # from released figures alone
-        warnings.warn(text, DiscreetWarning, stacklevel=3)
+    made = getattr(estimator, "synopsis_", None)
+    if made is not None and (said := empty_text(made.total, made.total_variance)):  # from released figures alone
+        warnings.warn(said, DiscreetWarning, stacklevel=3)
 
 
 def _size(n_rows: Any) -> float:
