@@ -39,7 +39,6 @@ from discreet.engines.passes import CellCounts, GridMap, RowMap, batch_rows
 from discreet.engines.persons import PersonTable, check_person
 from discreet.errors import DiscreetWarning, InvalidArgument, InvalidType, SchemaError
 from discreet.mechanisms import Gate, law_for
-from discreet.synopses.queries.answers import empty_text
 
 #: Of a central release. Below, noise for a share of the budget would be wider than can be drawn.
 SMALLEST_EPSILON = Epsilon(Fraction(1, 10**9))
@@ -370,8 +369,8 @@ def note_columns(estimator: Any, X: Any) -> None:
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_  # left from an earlier fit
     made = getattr(estimator, "synopsis_", None)
-    if made is not None and (said := empty_text(made.total, made.total_variance)):  # from released figures alone
-        warnings.warn(said, DiscreetWarning, stacklevel=3)
+    if made is not None and made.looks_empty:  # from released figures alone
+        warnings.warn(made.warnings[0], DiscreetWarning, stacklevel=3)
 
 
 def _size(n_rows: Any) -> float:
