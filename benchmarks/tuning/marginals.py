@@ -30,7 +30,7 @@ TABLES = "hidden 0,hidden 1,causes 5,causes 7,written 0,written 1,classes 0,clas
 TABLES += ",articles 0,articles 1"
 #: What is tried beside the value of today.
 TRIED = {
-    "COARSENESS": "1,4",
+    "COARSENESS": "0.5,2",
     "LEFT_OF_NOISE": "0.25,0.6",
     "AIM": "0.9,1",
     "SCATTER": "1,3",
@@ -41,11 +41,12 @@ TRIED = {
     "PURE_SINGLE": "1/10,3/10",
     "PURE_SCORES": "1/20,1/5",
     "TARGET_WEIGHT": "2,10",
+    "TARGET_COARSER": "1,4",
     "CHANCE": "0.3,1",
     "PURE_TOLERATED": "0.007,0.015",
     "FINE": "0.01,0.04",
     "MOST_BINS": "32,64",
-    "STANDS_OUT": "0,0.5",
+    "FALSE_TRIPLES": "5,200",
     "STANDS_OUT_OF_NOISE": "4,10",
 }
 

@@ -18,9 +18,9 @@ from discreet.core.budget import Epsilon, Price
 from discreet.engines.passes import GroupedMarginal
 from discreet.mechanisms import Gate
 
-#: A group has at least this many rows per noise of the cells it is crossed with. Of 1, 2
-#: and 4 the best on generated tables (``benchmarks/tuning/marginals.py``); the others of this file were tried likewise.
-COARSENESS = 2.0
+#: A group has at least this many rows per noise of the cells it is crossed with. Of 1 and 2 the better for pairs and
+#: triples on generated tables (``benchmarks/tuning/marginals.py``).
+COARSENESS = 1.0
 #: How much of the noise is left after the model has drawn on it: of a measured pair, by experience.
 LEFT_OF_NOISE = 0.4
 

@@ -28,8 +28,8 @@ from discreet.core import FloatArray, IntArray
 from discreet.engines.passes import GroupedMarginal
 from discreet.noise.stream import numpy_stream
 
-#: Constants of this file were tried on a few generated tables, one to three seeds each. The grid of twelve tables
-#: (``benchmarks/tuning/marginals.py``) was not run yet.
+#: Constants of this file were tried on a few generated tables, one to three seeds each, not on the fourteen of
+#: ``benchmarks/tuning/marginals.py``.
 #: Components at most and at least, and the multiplications of one matrix product for all pairs.
 COMPONENTS, FEWEST_COMPONENTS, PRODUCT = 1024, 256, 1_500_000_000
 #: Steps: at least, at most, and those over which the last ones shrink. The size of a step, in log-probabilities.

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -49,14 +50,16 @@ ROUNDS = (Fraction(1, 2), Fraction(1, 2))
 FEWEST, MOST = 2_000, 2**16
 #: How much more errors of marginals with the target matter.
 TARGET_WEIGHT = 5.0
+#: How much coarser they are than others: a classifier needs rows in every group.
+TARGET_COARSER = 2.0
 #: How many pairs are worth a look: the noise that one may have, as a share of the rows (the second where prices add up
 #: as ε does), and its cells. With 0.01 only two pairs of a small table were measured; of 0.01 to 0.3 none did better
 #: than 0.1 on generated tables of 3,000 rows (``benchmarks/results/marginals_tolerated.json``).
 TOLERATED, PURE_TOLERATED, USUAL_CELLS = 0.1, 0.01, 20
 #: How much of the distance that chance alone makes is not worth correcting, unless noise is small.
 CHANCE = 0.6
-#: Few triples add to their pairs: the noise that the largest of all scores would have must be exceeded by this share.
-STANDS_OUT = 0.25
+#: Few triples add to their pairs. So many may look as if they did by the noise of their scores alone.
+FALSE_TRIPLES = 20
 #: Triples that are counted and scored at most; all of them up to 30 columns.
 MOST_TRIPLES = 4096
 #: Triples are considered once the noise of what was measured is below this share of the rows, on average.
@@ -235,7 +238,7 @@ def _round(
         noisy, law = gate.numbers("scores", far, looking, Moves(l1=len(far), l2_squared=len(far)))
         looked = zip([c.marginal for c in candidates], noisy, strict=True)
         found.scores = [(_told(m), float(y), law.variance, m.n_cells) for m, y in looked]
-        by_chance[triple] += STANDS_OUT * math.sqrt(law.variance * 2 * math.log(max(triple.sum(), 1)))
+        by_chance[triple] += math.sqrt(law.variance) * _highest(int(triple.sum()))
         chosen, prices = pick(candidates, beyond_pairs(candidates, noisy - by_chance), paying)
     measured = []
     for i, price in zip(chosen, prices, strict=True):
@@ -246,6 +249,11 @@ def _round(
         measured.append(Measured(marginal, made.values, made.variance))
     found.measured += measured
     return measured
+
+
+def _highest(n: int) -> float:
+    """Return what all but `FALSE_TRIPLES` of n scores of pure noise stay below, in standard deviations."""
+    return NormalDist().inv_cdf(1 - FALSE_TRIPLES / n) if n > 2 * FALSE_TRIPLES else 0.0
 
 
 def _told(marginal: GroupedMarginal) -> tuple[int, ...]:
@@ -307,7 +315,13 @@ def _coarse(
     """Coarsen candidates until all of their counts fit."""
     ordered = [not isinstance(c, Categorical) or c.ordered for c in found.grid.domain]
     while True:
-        made = [Candidate(coarsen(columns, found.known, ordered, noise), weight) for columns, weight in sets]
+        made = [
+            Candidate(
+                coarsen(columns, found.known, ordered, noise * (TARGET_COARSER if settings.target in columns else 1)),
+                weight,
+            )
+            for columns, weight in sets
+        ]
         made = [c for c in made if min(c.marginal.shape) > 1] or made[:1]
         if sum(c.marginal.n_cells for c in made) <= settings.max_cells:
             return made
