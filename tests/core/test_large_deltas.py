@@ -17,7 +17,7 @@ import discreet as dc
 from discreet.core import checks
 from discreet.errors import DiscreetWarning
 
-ROWS = np.full((60, 2), 0.5)
+ROWS = np.full((2000, 2), 0.5)
 BOX = dc.Domain.box([0, 0], [1, 1])
 QUASI = dc.Domain({n: {"bounds": [0, 1], "role": "quasi-identifier"} for n in ("x0", "x1")})
 TABLE = {"x0": [0.5] * 60, "x1": [0.5] * 60}
