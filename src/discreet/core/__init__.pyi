@@ -46,6 +46,7 @@ from .columns.kinds import NAMING as NAMING
 from .columns.kinds import ROLES as ROLES
 from .columns.kinds import Categorical as Categorical
 from .columns.kinds import Category as Category
+from .columns.kinds import Code as Code
 from .columns.kinds import Column as Column
 from .columns.kinds import Date as Date
 from .columns.kinds import Integer as Integer

@@ -24,7 +24,17 @@ from discreet.core.columns import hints, lists
 from discreet.core.columns import kinds as kinds
 from discreet.core.columns.box import Box, vector
 from discreet.core.columns.facts import Facts
-from discreet.core.columns.kinds import Categorical, Column, Date, Integer, Numeric, Time, category_text, even_edges
+from discreet.core.columns.kinds import (
+    Categorical,
+    Code,
+    Column,
+    Date,
+    Integer,
+    Numeric,
+    Time,
+    category_text,
+    even_edges,
+)
 from discreet.core.columns.unit import Person, Unit, read_unit, unit_to_plain
 from discreet.core.output import html
 from discreet.core.output.files import write_whole
@@ -35,6 +45,7 @@ from discreet.errors import InvalidArgument, InvalidType, SchemaError
 __all__ = [
     "Box",
     "Categorical",
+    "Code",
     "Column",
     "Date",
     "Domain",
@@ -57,7 +68,7 @@ class Domain:
     columns : mapping
         From column name to ``(low, high)`` (a tuple: bounds, also dates), ``["a", "b"]`` (a list: categories), a
         mapping with the keys of a schema file (``bounds`` or ``categories``, ``role``, ``missing``), a `Numeric`,
-        `Integer`, `Date`, `Time` or `Categorical`, or the result of `categories_from`.
+        `Integer`, `Date`, `Time`, `Code` or `Categorical`, or the result of `categories_from`.
     source : Dialect or mapping, optional
         The format of the table's files; the ``[source]`` of a schema file. It does not count when domains are compared.
     unit : "row" or Person, optional
@@ -391,4 +402,4 @@ def dialect_of(domain: object) -> Dialect | None:
 
 
 def _ends(column: Numeric) -> tuple[Any, ...]:
-    return tuple(column.to_dict()["bounds"])
+    return tuple(column.ends())

@@ -18,6 +18,7 @@ from discreet import noise
 from discreet.core import (
     Box,
     Categorical,
+    Code,
     Date,
     Declared,
     Domain,
@@ -339,6 +340,11 @@ def checked_domain(perturber: Perturber) -> Domain:
     if whole is None:
         given = type(perturber.domain).__name__
         raise InvalidType("domain", given, "a Domain with its columns", "Domain.box(0, [1, 1])")
+    for column in released_columns(whole):
+        if isinstance(column, Code):
+            what = "columns of numbers and categories: noise on a code is another code, of any place"
+            fix = f"leaving {column.name!r} out, or a list of few groups as its categories"
+            raise InvalidArgument("domain", column.name, what, fix)
     return released_columns(whole)
 
 

@@ -114,7 +114,8 @@ def ordered_grids(plan: TablePlan, trees: Mapping[str, Hierarchy]) -> tuple[list
 def tiers_of(plan: TablePlan, trees: Mapping[str, Hierarchy]) -> dict[int, IntArray]:
     """Return where the hierarchies of the quasi-identifiers may be cut."""
     columns = ((j, name) for j, name in enumerate(plan.quasi) if name in trees)
-    return {j: trees[name].tiers(categories_of(plan, j)) for j, name in columns}
+    leveled = {j: np.array(grid.tiers, np.int64) for j, grid in enumerate(plan.grids) if grid.tiers}
+    return leveled | {j: trees[name].tiers(categories_of(plan, j)) for j, name in columns}
 
 
 def categories_of(plan: TablePlan, j: int) -> tuple[Any, ...]:

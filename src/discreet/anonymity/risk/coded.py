@@ -12,7 +12,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core import Categorical, Column, Date, Domain, Numeric, Time, category_text, day_number, second_number
+from discreet.core import (
+    Categorical,
+    Code,
+    Column,
+    Date,
+    Domain,
+    Numeric,
+    Time,
+    category_text,
+    day_number,
+    second_number,
+)
 from discreet.engines.tables import same_key
 
 
@@ -54,7 +65,9 @@ def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> Co
         encoded = encoded.combine_chunks()
     found = encoded.dictionary.to_pylist()
     alike = same_key(encoded.dictionary, column).to_pylist()
-    numbers = isinstance(column, Numeric) or (column is None and all(_is_number(v) for v in found if v is not None))
+    numbers = (isinstance(column, Numeric) and not isinstance(column, Code)) or (
+        column is None and all(_is_number(v) for v in found if v is not None)
+    )
     keys: list[float | None] = []
     if numbers:
         keys = list(map(reader_of(column), found))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import Domain, FloatArray, IntArray, Intervals
+from discreet.core import Code, Domain, FloatArray, IntArray, Intervals
 from discreet.engines.passes import AxisGrids
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.noise import Generator, permutation
@@ -171,6 +171,8 @@ class ModelSynopsis(Synopsis):
             size = np.abs(weights)
             noise = size.max(axis=0) ** 2 * (cells / cells.mean()) * m.variance
             part = np.minimum(size, np.abs(1 - size)).max(axis=0)
+            if any(isinstance(self.domain.columns[j], Code) for j in asked):  # all rows of a prefix may have one code
+                part = np.sqrt(part)
             cut = (part * np.maximum(counts, math.sqrt(m.variance))) ** 2
             found.append((float(weights[0] @ counts), max(float(noise.sum()), 1e-9), float(cut.sum())))
         answers, noises, cuts = np.array(found).T
