@@ -28,6 +28,7 @@ from .checks import nearest as nearest
 from .checks import written_amount as written_amount
 from .columns import coding as coding
 from .columns import dates as dates
+from .columns import levels as levels
 from .columns import lists as lists
 from .columns.box import Box as Box
 from .columns.dates import date_array as date_array

@@ -34,10 +34,10 @@ from discreet.core import (
     date_text,
     day_number,
     jit,
+    levels,
     quickly,
     time_text,
 )
-from discreet.core.columns.levels import UNITS, lay_out, unit_starts
 from discreet.errors import InvalidArgument
 
 #: Bins of rows: columns by rows.
@@ -252,7 +252,7 @@ def make_grid(
 
 def _leveled(column: Numeric, label: str) -> Grid:
     """Return the grid of a column with levels, or of a code: its finest groups that are few enough."""
-    laid = lay_out(column, MOST_LEVELS)
+    laid = levels.lay_out(column, MOST_LEVELS)
     if len(laid.tiers) >= MOST_LEVELS:
         raise InvalidArgument(label, len(laid.tiers) + 1, f"at most {MOST_LEVELS} groups", "coarser levels")
     edges = _coded(column, (column.low, *sorted(laid.tiers), column.high))
@@ -360,8 +360,8 @@ def _even_bins(coordinates: Any, edges: Any, missing: int, out: Any) -> int:  # 
 def date_edges(column: Date, steps: Any) -> tuple[float, ...]:
     """Return the grid points of a column of dates, the bounds included.
 
-    ``steps`` is a calendar unit ("day", "month", "quarter", "year"); how many steps, of whole days and all but equal; or the inner
-    grid points as dates. None: the finest unit of at most 256 steps, or years.
+    ``steps`` is a calendar unit ("day", "month", "quarter", "year"); how many steps, of whole days and all but equal;
+    or the inner grid points as dates. None: the finest unit of at most 256 steps, or years.
     """
     label = f"grid of column {column.name!r}"
     fix = f"grid={{{column.name!r}: 'month'}}"
@@ -369,7 +369,7 @@ def date_edges(column: Date, steps: Any) -> tuple[float, ...]:
         sizes = {unit: _calendar_edges(column, unit) for unit in ("day", "month", "year")}
         return next((e for e in sizes.values() if len(e) - 1 <= MOST_ROUND_STEPS), sizes["year"])
     if isinstance(steps, str):
-        found = _calendar_edges(column, checks.choice(label, steps, tuple(UNITS), fix=fix))
+        found = _calendar_edges(column, checks.choice(label, steps, tuple(levels.UNITS), fix=fix))
     elif isinstance(steps, (list, tuple, np.ndarray)):
         found = _given_dates(column, list(steps), label, fix)
     else:
@@ -382,7 +382,7 @@ def date_edges(column: Date, steps: Any) -> tuple[float, ...]:
 
 
 def _calendar_edges(column: Date, unit: str) -> tuple[float, ...]:
-    starts = unit_starts(column, unit)[1:].astype("datetime64[D]").astype(np.int64)
+    starts = levels.unit_starts(column, unit)[1:].astype("datetime64[D]").astype(np.int64)
     inner = [float(s) for s in starts if column.low < s < column.high]
     return (column.low, *inner, column.high)
 

@@ -96,6 +96,8 @@ def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> Co
 
 def reader_of(column: Column | None) -> Callable[[Any], float | None]:
     """Return a function that reads a value of a column of numbers, dates or times; None if it cannot be read."""
+    if isinstance(column, Code):
+        return lambda text: None if (run := column.codes.meant(str(text))) is None else float(run[0])
     return day_number if isinstance(column, Date) else second_number if isinstance(column, Time) else _number
 
 

@@ -311,6 +311,7 @@ class Code(Integer):
     pattern: str = ""
     categories: tuple[str, ...] = ()
     listed: str = field(default="", compare=False)
+    codes: code_sets.CodeSet = field(init=False, compare=False)
     low: float = field(init=False)
     high: float = field(init=False)
     bottom: Any = field(init=False)

@@ -71,7 +71,7 @@ def answered(synopsis: Synopsis, queries: list[Query], note: str = "") -> Count:
     beyond = {axis for axis, pairs in asked if any(_outside(domain.columns[axis], pair) for pair in pairs)}
     notes = [note] if note else []
     for column in (domain.columns[axis] for axis in sorted(beyond)):
-        ends = " to ".join(str(end).removesuffix(".0") for end in column.ends())
+        ends = " to ".join(str(end).removesuffix(".0") for end in column.ends())  # type: ignore[union-attr]
         told = f"outside what is declared: values beyond the bounds of {column.name} ({ends}) were counted at the bound"
         notes.append(told)
     thin = sorted({domain.columns[axis].name for axis, pairs in asked if any(a == b for a, b in pairs)})
