@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dc
 from command_line import printed
-from discreet.core.schema.catalogue import KINDS, known_kind
+from discreet.core.schema.catalogue import known_kind, known_kinds
 from discreet.errors import SchemaError
 
 LINES = [
@@ -180,7 +180,7 @@ def test_a_wrong_delimiter_is_told_the_right_one(german: Path) -> None:
 
 
 def test_the_catalogue_offers_what_a_schema_takes() -> None:
-    for kind in KINDS:
+    for kind in known_kinds():
         dc.Domain({"x": dict(kind.declared)})
         assert kind.source
     for name in (

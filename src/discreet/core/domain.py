@@ -24,17 +24,7 @@ from discreet.core.columns import hints, lists
 from discreet.core.columns import kinds as kinds
 from discreet.core.columns.box import Box, vector
 from discreet.core.columns.facts import Facts
-from discreet.core.columns.kinds import (
-    Categorical,
-    Code,
-    Column,
-    Date,
-    Integer,
-    Numeric,
-    Time,
-    category_text,
-    even_edges,
-)
+from discreet.core.columns.kinds import Categorical, Column, Date, Integer, Numeric, Time, category_text, even_edges
 from discreet.core.columns.unit import Person, Unit, read_unit, unit_to_plain
 from discreet.core.output import html
 from discreet.core.output.files import write_whole
@@ -45,7 +35,6 @@ from discreet.errors import InvalidArgument, InvalidType, SchemaError
 __all__ = [
     "Box",
     "Categorical",
-    "Code",
     "Column",
     "Date",
     "Domain",

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.core.domain import Domain
-from discreet.core.schema.catalogue import KINDS, KnownKind
+from discreet.core.schema.catalogue import KnownKind, known_kinds
 from discreet.core.schema.dialect import Dialect
 from discreet.studio import words
 from discreet.studio.schema import Sheet
@@ -243,7 +243,7 @@ def test_two_hundred_columns_are_drawn_and_saved_quickly(client: Browser, tmp_pa
 
 
 def test_every_kind_of_the_public_catalogue_has_its_source_in_all_languages() -> None:
-    for kind in (*KINDS, KnownKind("", {}, LABELS)):
+    for kind in (*known_kinds(), KnownKind("", {}, LABELS)):
         assert words.speaker("en")(f"known.{known_key(kind)}") == kind.source
         assert words.speaker("de")(f"known.{known_key(kind)}") != kind.source
 

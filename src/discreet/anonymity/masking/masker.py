@@ -23,18 +23,7 @@ from discreet.anonymity.release.release import (
 )
 from discreet.anonymity.release.table import Table, TablePlan, read_table, without_values
 from discreet.anonymity.risk.printed import with_legend
-from discreet.core import (
-    DOMAIN,
-    Code,
-    Declared,
-    Estimator,
-    FloatArray,
-    Guarantee,
-    Integer,
-    check_fitted,
-    coding,
-    option,
-)
+from discreet.core import DOMAIN, Declared, Estimator, FloatArray, Guarantee, Integer, check_fitted, coding, option
 from discreet.errors import InvalidArgument
 
 #: Released rows that are linked with the originals to measure disclosure.
@@ -262,13 +251,11 @@ def on_grid(grid: Grid, values: FloatArray) -> FloatArray:
 
 
 def refuse_coded(plan: TablePlan, method: str) -> None:
-    """Refuse codes, which have no mean, and thresholds where values are published: those beyond them would be shown."""
+    """Refuse codes, which have no mean, and thresholds where values are published: those beyond would be shown."""
     for grid in plan.grids:
-        if isinstance(grid.column, Code):
-            expected = (
-                f"columns of numbers and categories: {method} cannot compute with codes; DensityTree, Mondrian and "
-            )
-            raise InvalidArgument("domain", grid.name, expected + "Generalization group them", f"keep=[{grid.name!r}]")
+        if grid.column.kind == "code":
+            expected = f"numbers or categories: {method} cannot compute with codes; DensityTree and Mondrian group them"
+            raise InvalidArgument("domain", grid.name, expected, f"keep=[{grid.name!r}]")
         for side, value in coding.declared(grid.column).items() if grid.numeric else ():
             expected = (
                 f"left out: {method} publishes values, also beyond it; DensityTree, Mondrian, Generalization and "

@@ -6,6 +6,8 @@ of the smallest node that covers the cell. So each published set is a node or a 
 
 from __future__ import annotations
 
+import csv
+import gzip
 import heapq
 import itertools
 import json
@@ -16,8 +18,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from discreet.core import Category, FloatArray, IntArray, category_text, levels
-from discreet.errors import InvalidArgument, InvalidType, SchemaError
+from discreet.core import Category, FloatArray, IntArray, category_text
+from discreet.errors import DataSourceError, InvalidArgument, InvalidType, SchemaError
 
 #: The printed form of a missing value, alone or with a cell.
 MISSING, OR_MISSING = "missing", " or missing"
@@ -131,7 +133,16 @@ class Hierarchy:
 
         ``header`` says whether the first row holds names; by default it does if its first cell is ``level0``.
         """
-        return cls.from_rows(levels.csv_rows(path, header))
+        try:
+            raw = Path(path).read_bytes()
+            text = (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8-sig")
+        except (OSError, EOFError, UnicodeDecodeError) as error:
+            raise DataSourceError(f"hierarchy: {str(path)!r} cannot be read ({error}); check the path") from None
+        lines = text.splitlines()
+        separator = ";" if lines and lines[0].count(";") > lines[0].count(",") else ","
+        rows = [row for row in csv.reader(lines, delimiter=separator) if row]
+        named = header if header is not None else bool(rows) and rows[0][0].strip().lower() == "level0"
+        return cls.from_rows(rows[1:] if named else rows)
 
     @classmethod
     def merging(cls, categories: Sequence[Any], counts: Sequence[int]) -> Hierarchy:

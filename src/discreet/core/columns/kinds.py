@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
-from discreet.core.columns import codes as code_sets
 from discreet.core.columns import coding, dates, hints, lists
 from discreet.core.columns import levels as column_levels
+from discreet.core.columns.codes import CodeSet, code_set
 from discreet.errors import DiscreetWarning, InvalidArgument, InvalidType, SchemaError
 
 Category: TypeAlias = str | int | bool
@@ -311,7 +311,7 @@ class Code(Integer):
     pattern: str = ""
     categories: tuple[str, ...] = ()
     listed: str = field(default="", compare=False)
-    codes: code_sets.CodeSet = field(init=False, compare=False)
+    codes: CodeSet = field(init=False, compare=False)
     low: float = field(init=False)
     high: float = field(init=False)
     bottom: Any = field(init=False)
@@ -320,18 +320,15 @@ class Code(Integer):
     def __init__(
         self, pattern: str = "", categories: Iterable[str] = (), *, listed: str = "", name: str = "", **rules: Any
     ) -> None:
-        label = f"of column {name!r}" if name else "of a code"
-        given = tuple(map(str, categories)) if not isinstance(categories, str) else ()
-        if not isinstance(pattern, str) or bool(pattern) == bool(given):
-            raise InvalidArgument(f"pattern {label}", pattern, "a pattern, or else a list of codes", r'pattern="\d{5}"')
-        found = code_sets.of_list(given) if given else code_sets.of_pattern(pattern)
-        if found is None and given:
-            what = "at least two different texts without '*' and ' to '"
-            raise InvalidArgument(f"categories {label}", given[:3], what, 'categories=["01067", "01069"]')
+        given = () if isinstance(categories, str) else tuple(map(str, categories))
+        found = code_set(str(pattern), given)
         if found is None:
-            what = "signs, classes such as [A-Z] and \\d, repeats such as {5}, and an optional end such as (-\\d{4})?"
-            raise InvalidArgument(f"pattern {label}", pattern, what, r'pattern="\d{5}"')
-        for part, value in {"pattern": pattern, "categories": found.listed, "listed": listed, "codes": found}.items():
+            what = (
+                r"such as \d{5} or [A-Z]\d{2}(\.\d)?, of at most a million codes; or else a list of codes without stars"
+            )
+            label = f"pattern of column {name!r}" if name else "pattern"
+            raise InvalidArgument(label, given[:3] or pattern, what, r'pattern="\d{5}"')
+        for part, value in {"pattern": pattern, "categories": given, "listed": listed, "codes": found}.items():
             object.__setattr__(self, part, value)
         super().__init__(0, found.size - 1, name=name, **rules)
 
@@ -349,10 +346,10 @@ class Code(Integer):
         return lists.digest(self.categories)
 
     def ends(self) -> list[Any]:
-        return [self.codes.text(0), self.codes.text(self.most)]
+        return [self.codes.codes[0], self.codes.codes[-1]]
 
     def at(self, place: float) -> str:
-        return self.codes.text(min(np.ceil(place), self.most))
+        return self.codes.codes[min(int(np.ceil(place)), self.most)]
 
     def array(self, numbers: FloatArray) -> pa.Array:
         return self.codes.texts(numbers)

@@ -1,22 +1,19 @@
 """Levels of a column: public groups of neighbouring values, within which anonymous tables print and cut it.
 
 Named intervals (``"0..17 minor, 18..64 adult, 65+ senior"``, or nested tables of them), widths (``[5, 10, 20]``), units
-of the calendar (``["month", "quarter", "year"]``), lengths of prefixes of a code, or a CSV file as ARX writes it.
+of the calendar (``["month", "quarter", "year"]``), or lengths of prefixes of a code.
 """
 
-import csv
-import gzip
 import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet.core.columns import dates
-from discreet.errors import DataSourceError, InvalidArgument
+from discreet.errors import InvalidArgument
 
 #: Units of the calendar, fine to coarse, by NumPy's names.
 UNITS = {"day": "D", "month": "M", "quarter": "3M", "year": "Y"}
@@ -46,39 +43,24 @@ def plain(levels: Any) -> Any:
     return list(levels) if isinstance(levels, tuple) else levels
 
 
-def csv_rows(path: str | Path, header: bool | None = None) -> list[list[str]]:
-    """Read rows of a value and ever larger groups, separated by commas or semicolons, compressed or not."""
-    try:
-        raw = Path(path).read_bytes()
-        text = (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8-sig")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise DataSourceError(f"hierarchy: {str(path)!r} cannot be read ({error}); check the path") from None
-    lines = text.splitlines()
-    separator = ";" if lines and lines[0].count(";") > lines[0].count(",") else ","
-    rows = [row for row in csv.reader(lines, delimiter=separator) if row]
-    named = header if header is not None else bool(rows) and rows[0][0].strip().lower() == "level0"
-    return rows[1:] if named else rows
-
-
-def of_rows(rows: Iterable[Sequence[str]]) -> Any:
-    """Return such rows as groups within groups, the smallest as lists of values."""
-    groups: dict[Any, Any] = {}
-    for value, *labels in rows:
-        place = groups
-        for label in reversed(labels[1:]):
-            place = place.setdefault(label, {})
-        place.setdefault(labels[0] if labels else "*", []).append(value)
-    while len(groups) == 1 and isinstance(only := next(iter(groups.values())), dict):
-        groups = only
-    return groups
-
-
-def beside(declared: Any, folder: Path) -> Any:
-    """Return a column of a schema file with the levels that it names as a CSV file, from the folder."""
-    named = declared.get("levels") if isinstance(declared, Mapping) else None
-    if isinstance(named, str) and named.endswith((".csv", ".csv.gz")):
-        return {**declared, "levels": of_rows(csv_rows(folder / named))}
-    return declared
+def shown_levels(column: Any) -> list[str]:
+    """Return the levels of a column for people, coarse to fine, a line for each; none for a column without levels."""
+    if column.kind == "code":
+        cuts = {n: count for n, count in column.codes.cuts.items() if not column.levels or n in column.levels}
+        return [f"first {n} character{'s' * (n > 1)}: {count:,} groups" for n, count in cuts.items()]
+    if not getattr(column, "levels", None):
+        return []
+    lines: list[str] = []
+    last = math.inf
+    for low, high, name in lay_out(column).names:
+        text = (
+            f"{name} ({column.at(math.ceil(low))} to {column.at(math.ceil(high) - 1 if high < column.high else high)})"
+        )
+        lines, last = ([*lines[:-1], f"{lines[-1]}, {text}"] if low >= last else [*lines, text]), high
+    shown = [
+        line if len(line) < 400 else f"{line.split('), ')[0]}), … {line.count('), ') + 1:,} groups" for line in lines
+    ]
+    return shown or [f"{step} wide" for step in reversed(column.levels)]
 
 
 def _wrong(column: Any, value: Any, expected: str) -> InvalidArgument:
@@ -133,7 +115,7 @@ def lay_out(column: Any, most: int = 2**15) -> Laid:
         return _of_groups(column, found)
     steps: Sequence[Any] = tuple(reversed(column.levels or ()))
     if column.kind == "code":
-        steps = [n for n in column.levels or column.codes.cuts if column.codes.count(n) <= most]
+        steps = [n for n in column.levels or column.codes.cuts if len(column.codes.borders(n)) <= most]
         if not steps:
             raise _wrong(column, list(column.levels), f"with a length of at most {most} prefixes")
     for depth, step in enumerate(steps):

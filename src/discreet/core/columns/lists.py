@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from discreet.core.columns import levels
 from discreet.errors import DataSourceError, InvalidType, SchemaError
 
 
@@ -46,7 +45,6 @@ def beside(columns: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Read the lists that the columns of a schema file name, from its folder."""
     read = dict(columns)
     for name, declared in columns.items():
-        read[name] = declared = levels.beside(declared, folder)
         if not isinstance(declared, Mapping) or "categories" in declared:
             continue
         if isinstance(declared.get("categories_file"), str):

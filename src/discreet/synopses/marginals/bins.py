@@ -79,7 +79,7 @@ def levels(column: Column, size: int, starts: FloatArray) -> list[IntArray]:
     made = [np.arange(size)]
     if isinstance(column, Code):
         known = starts[~np.isnan(starts)]
-        wide = [n for n in column.codes.cuts if 1 < column.codes.count(n) <= len(known) / 2]
+        wide = [n for n, count in column.codes.cuts.items() if 1 < count <= len(known) / 2]
         wider = (np.searchsorted(column.codes.borders(n), known + 0.5, side="right") - 1 for n in reversed(wide))
         return made + [np.append(w, np.full(size - len(w), w[-1] + 1)) for w in wider]  # missing values stay alone
     if isinstance(column, Categorical) or size <= FLAT:

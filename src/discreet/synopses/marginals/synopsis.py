@@ -171,10 +171,12 @@ class ModelSynopsis(Synopsis):
             size = np.abs(weights)
             noise = size.max(axis=0) ** 2 * (cells / cells.mean()) * m.variance
             part = np.minimum(size, np.abs(1 - size)).max(axis=0)
-            if any(isinstance(self.domain.columns[j], Code) for j in asked):  # all rows of a prefix may have one code
-                part = np.sqrt(part)
-            cut = (part * np.maximum(counts, math.sqrt(m.variance))) ** 2
-            found.append((float(weights[0] @ counts), max(float(noise.sum()), 1e-9), float(cut.sum())))
+            lumps = any(
+                isinstance(self.domain.columns[j], Code) for j in asked
+            )  # all rows of a prefix may have one code
+            cut = (np.sqrt(part) if lumps else part) * np.maximum(counts, math.sqrt(m.variance))
+            apart = float(cut.sum() ** 2 if lumps else (cut**2).sum())
+            found.append((float(weights[0] @ counts), max(float(noise.sum()), 1e-9), apart))
         answers, noises, cuts = np.array(found).T
         trust = 1 / (noises + cuts)
         trust /= trust.sum()
