@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
         option("look", "whole", "Number of rows to look at for formats and types. Every guarantee will state it.", 100,
             default=0, low=0),
         option("codebook", "file", "Public names and categories of the columns, in a C4.5 names file.", "adult.names"),
-        option("declare", "texts", "Declare columns: age=0..120, cost=0:9e3, sex=f,m, zip=code:[0-9]{5}, id=identifier.",
+        option("declare", "texts", "Declare columns: age=0..120, cost=0:9e3, sex=f,m, zip=code:[0-9]{5}, id=person.",
             ["age=0..120"]),
         option("known", "flag", "Use public bounds and categories of columns with well-known names. Check them.",
             True),

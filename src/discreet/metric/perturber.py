@@ -258,6 +258,10 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
         return columns
 
     def _mechanisms(self, domain: Domain) -> tuple[Any, dict[str, Response]]:
+        for column in domain:
+            if isinstance(column, Code):
+                what = "columns of numbers and categories; codes have no distance"
+                raise InvalidArgument("domain", column.name, what, f"leaving {column.name!r} out")
         numeric = numeric_names(domain)
         categorical = {c.name: max(len(c.categories), 2) for c in domain if isinstance(c, Categorical)}
         numbers = numeric_mechanism(self, domain) if numeric else None
@@ -340,11 +344,6 @@ def checked_domain(perturber: Perturber) -> Domain:
     if whole is None:
         given = type(perturber.domain).__name__
         raise InvalidType("domain", given, "a Domain with its columns", "Domain.box(0, [1, 1])")
-    for column in released_columns(whole):
-        if isinstance(column, Code):
-            what = "columns of numbers and categories: noise on a code is another code, of any place"
-            fix = f"leaving {column.name!r} out, or a list of few groups as its categories"
-            raise InvalidArgument("domain", column.name, what, fix)
     return released_columns(whole)
 
 

@@ -11,6 +11,7 @@ import string
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from os.path import commonprefix
 
 import numpy as np
 import pyarrow as pa
@@ -104,13 +105,14 @@ class CodeSet:
         """Return how a run of codes is printed: ``01067``, ``010**``, ``010** to 012**``, or ``*`` for all."""
         if last - first + 1 == self.size:
             return "*"
+        codes = self.codes[first], self.codes[last]
+        if first == last or self.span(same := commonprefix(codes)) == (first, last):  # noqa: RUF071
+            return codes[0] if first == last else same.ljust(self.longest, "*")
         ends = []
-        for code in (self.codes[first], self.codes[last]):
+        for code in codes:
             held = ((n, self.span(code[:n]) or (0, self.size)) for n in range(1, len(code) + 1))
             n, s = next(((n, s) for n, s in held if first <= s[0] and s[1] <= last), (len(code), (first, first)))
             ends.append(code if s[0] == s[1] else code[:n].ljust(self.longest, "*"))
-            if s == (first, last):
-                return ends[-1]
         return " to ".join(ends)
 
     def meant(self, text: str) -> tuple[int, int] | None:

@@ -327,7 +327,7 @@ class Code(Integer):
                 r"such as \d{5} or [A-Z]\d{2}(\.\d)?, of at most a million codes; or else a list of codes without stars"
             )
             label = f"pattern of column {name!r}" if name else "pattern"
-            raise InvalidArgument(label, given[:3] or pattern, what, r'pattern="\d{5}"')
+            raise InvalidArgument(label, given[:3] or pattern, what, 'pattern="[0-9]{5}"')
         for part, value in {"pattern": pattern, "categories": given, "listed": listed, "codes": found}.items():
             object.__setattr__(self, part, value)
         super().__init__(0, found.size - 1, name=name, **rules)
