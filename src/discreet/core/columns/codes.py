@@ -1,7 +1,7 @@
 r"""Sets of codes such as postcodes: the texts of a public pattern or list, in the order of their signs.
 
 A prefix is a run of neighbours, by which codes are counted, cut and printed: ``010**``. A pattern is an expression of
-signs, classes and repeats, of which only the end is optional: ``\d{5}``, ``[A-Z]\d{2}(\.\d)?``.
+signs, classes and repeats with an optional end: ``\d{5}``, ``[A-Z]\d{2}(\.\d)?``.
 """
 
 import itertools
@@ -21,7 +21,7 @@ from discreet.core.arrays import FloatArray, IntArray
 
 #: Codes of a pattern at most.
 MOST = 2**20
-#: A sign or a class of signs, and how often it stands there.
+#: A sign or a class of signs, and how often it is repeated.
 _ATOM = re.compile(r"(\\d|\\[^\w]|\[[^\]\\^]+\]|[\w ./:-])(?:\{(\d+)(?:,(\d+))?\}|(\?))?", re.ASCII)
 _SIGNS = string.ascii_letters + string.digits + " ./:-_#+"
 
@@ -61,7 +61,7 @@ class CodeSet:
 
     @cached_property
     def _shared(self) -> IntArray:
-        """How many signs each code shares with the one before; -1 for the first."""
+        """The number of signs that each code shares with the one before; -1 for the first."""
         signs = np.array(self.codes).view(np.uint32).reshape(self.size, -1)
         return np.append(-1, np.cumprod(signs[1:] == signs[:-1], axis=1).sum(axis=1))
 

@@ -23,7 +23,7 @@ _EXAMPLES = {"date": 'levels=["month", "quarter", "year"]', "code": "levels=[1, 
 
 
 class Laid(NamedTuple):
-    """Where cells may end on an axis, by the depth of the smallest group around, and the intervals that have names."""
+    """The places where cells may end on an axis, with the depth of the group around, and the intervals with names."""
 
     tiers: dict[float, int]
     names: list[tuple[float, float, str]]
@@ -162,7 +162,7 @@ def _of_groups(column: Any, found: Laid) -> Laid:
     for (_, high, _), (low, _, _) in itertools.pairwise([(0, column.low, ()), *leaves, (column.high, 0, ())]):
         if low != high:
             ends = "intervals without gaps and overlaps from {} to {}".format(*column.ends())
-            raise _wrong(column, plain(column.levels), f"{ends}: one is at {column.at(min(low, high))}")
+            raise _wrong(column, plain(column.levels), f"{ends}: there is one next to {column.at(min(low, high))}")
     for depth in range(max(len(path) for *_, path in leaves)):
         for own, run in itertools.groupby(leaves, key=lambda leaf: leaf[2][: depth + 1]):
             if len(own) > depth:

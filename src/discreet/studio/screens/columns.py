@@ -282,7 +282,7 @@ def _one(
     plain = typed or kind_of(sheet.held(name)) == "boolean" or len(held) < 2  # a line of its own may hold commas
     lines = row["texts"]["list"] if plain else "\n".join(map(str, held))
     place, shown = sheet.order.index(name), []
-    if not faults and not sheet.waits(name) and row["texts"]["levels"]:
+    if not faults and not sheet.waits(name) and (row["texts"]["levels"] or row["texts"]["kind"] == "code"):
         shown = shown_levels(read_column(name, sheet.held(name)))
     return visit.page(
         "column.html", 422 if faults else 200, screen="columns", row=row, lines=lines, levels=shown,
