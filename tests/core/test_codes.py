@@ -33,6 +33,8 @@ ICD = r"[A-Z]\d{2}(\.\d(\d)?)?"
         ("DE[0-9A-Z]{0,3}", 1 + 36 + 36**2 + 36**3, "DE", "DEZZZ"),
         (r"[A-C]-\d?", 33, "A-", "C-9"),
         ("[ab]", 2, "a", "b"),
+        ("(?:DE|AT)[12]?", 6, "AT", "DE2"),
+        ("[0-9]{2} ?[AB]", 400, "00 A", "99B"),
     ],
 )
 def test_a_pattern_says_which_codes_there_are(pattern: str, size: int, first: str, last: str) -> None:
@@ -41,7 +43,7 @@ def test_a_pattern_says_which_codes_there_are(pattern: str, size: int, first: st
     assert list(column.codes.codes) == sorted(set(column.codes.codes))
 
 
-@pytest.mark.parametrize("pattern", ["", "a", r"\d{9}", "a*", "(", r"\d{5", r"\d{4} ?[A-Z]", "(a)?b", "[é]", ".", "*"])
+@pytest.mark.parametrize("pattern", ["", "a", r"\d{9}", "a*", "(", "[^a]", r"\w", "(?=a)b", r"a b?", ".", "*"])
 def test_other_patterns_are_refused_with_one_that_works(pattern: str) -> None:
     with pytest.raises(InvalidArgument, match=r"pattern of column 'zip'.*try .*pattern") as refused:
         dc.Domain({"zip": {"kind": "code", "pattern": pattern}})

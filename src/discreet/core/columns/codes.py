@@ -1,17 +1,18 @@
 r"""Sets of codes such as postcodes: the texts of a public pattern or list, in the order of their signs.
 
-A prefix is a run of neighbours, by which codes are counted, cut and printed: ``010**``. A pattern is an expression of
-signs, classes and repeats with an optional end: ``\d{5}``, ``[A-Z]\d{2}(\.\d)?``.
+A prefix is a run of neighbours, by which codes are counted, cut and printed: ``010**``. A pattern is an expression
+without ``.``, ``*`` and ``+``: ``\d{5}``, ``[A-Z]\d{2}(\.\d)?``.
 """
 
 import itertools
-import math
 import re
 import string
 from bisect import bisect_left
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from os.path import commonprefix
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,34 +22,19 @@ from discreet.core.arrays import FloatArray, IntArray
 
 #: Codes of a pattern at most.
 MOST = 2**20
-#: A sign or a class of signs, and how often it is repeated.
-_ATOM = re.compile(r"(\\d|\\[^\w]|\[[^\]\\^]+\]|[\w ./:-])(?:\{(\d+)(?:,(\d+))?\}|(\?))?", re.ASCII)
-_SIGNS = string.ascii_letters + string.digits + " ./:-_#+"
+#: What the parts of a parsed regular expression stand for.
+_PARTS: dict[str, Any] = {
+    "LITERAL": lambda c: [chr(c)], "RANGE": lambda ends: map(chr, range(ends[0], ends[1] + 1)), "AT": lambda _: [""],
+    "CATEGORY": lambda name: {"CATEGORY_DIGIT": string.digits}[str(name)],
+}  # fmt: skip
 
 
-@dataclass(frozen=True)
 class CodeSet:
-    """Codes, numbered in their order: of a list, or of the ``signs`` that each place may have and ``lengths``."""
+    """Codes, numbered in their order."""
 
-    listed: tuple[str, ...]
-    signs: tuple[str, ...] = ()
-    lengths: tuple[int, ...] = ()
-
-    @cached_property
-    def codes(self) -> tuple[str, ...]:
-        """The codes, in their order."""
-        made = ("".join(code) for n in self.lengths for code in itertools.product(*self.signs[:n]))
-        return tuple(sorted(set(self.listed) or made))
-
-    @cached_property
-    def size(self) -> int:
-        """Number of codes."""
-        return len(set(self.listed)) or sum(math.prod(map(len, self.signs[:n])) for n in self.lengths)
-
-    @cached_property
-    def longest(self) -> int:
-        """Number of signs of the longest code."""
-        return max(map(len, self.listed)) if self.listed else max(self.lengths, default=0)
+    def __init__(self, codes: Iterable[str]) -> None:
+        self.codes = tuple(sorted(set(codes)))
+        self.size, self.longest = len(self.codes), max(map(len, self.codes), default=0)
 
     @cached_property
     def _known(self) -> pa.Array:
@@ -129,36 +115,31 @@ class CodeSet:
 @lru_cache(maxsize=64)
 def code_set(pattern: str, listed: tuple[str, ...]) -> CodeSet | None:
     """Return the codes of a pattern or a list; None if these are not 2 to `MOST` codes that can be printed."""
-    if bool(pattern) == bool(listed) or any(not c or c != c.strip() or "*" in c or " to " in c for c in listed):
+    try:
+        made = CodeSet(_texts(parser.parse(pattern)) if pattern else listed)
+    except (re.error, OverflowError, KeyError):
         return None
-    signs, lengths = _read(pattern) if pattern else ([], [])
-    made = CodeSet(listed, tuple(signs), tuple(lengths))
-    return made if 1 < made.size <= MOST else None
+    odd = "*" in pattern or any(c != c.strip() for c in made.codes) or any("*" in c or " to " in c for c in listed)
+    return None if bool(pattern) == bool(listed) or odd or made.size < 2 or not made.codes[0] else made
 
 
-def _read(pattern: str) -> tuple[list[str], list[int]]:
-    """Return the signs that each place of a pattern may have, and the lengths of its codes; none if it is wrong."""
-    head, group, tail = pattern.removeprefix("^").removesuffix("$").partition("(")
-    signs, lengths, at = list[str](), list[int](), 0
-    while found := _ATOM.match(head, at):
-        at, classed = found.end(), _class(found[1])
-        least, most = (0, 1) if found[4] else (int(found[2] or 1), int(found[3] or found[2] or 1))
-        if not classed or lengths or not least <= most <= 32:
-            return [], []
-        lengths = list(range(len(signs) + least, len(signs) + most + 1)) if least < most else []
-        signs += [classed] * most
-    if at < len(head) or not signs or (group and (lengths or not tail.endswith(")?"))):
-        return [], []
-    if group:
-        more, ends = _read(tail[:-2])
-        return signs + more, [len(signs), *(len(signs) + n for n in ends)] if more else []
-    return signs, [n for n in lengths if n] or [len(signs)]
-
-
-def _class(atom: str) -> str:
-    """Return the signs that an atom stands for; empty if it is not one."""
-    body = "0-9" if atom == r"\d" else atom[1:-1] if len(atom) > 2 else re.sub(r"\\", "", atom)
-    found = set[str]()
-    for one in re.finditer(r"(.)-(.)|(.)", body):
-        found |= {one[3]} if one[3] else set(map(chr, range(ord(one[1]), ord(one[2]) + 1)))
-    return "".join(sorted(found)) if found <= set(_SIGNS) else ""
+def _texts(parsed: Iterable[Any]) -> list[str]:
+    """Return all texts that a parsed regular expression fits; KeyError for parts without an end, and for others."""
+    found = [""]
+    for op, held in parsed:
+        kind = str(op)
+        if kind == "MAX_REPEAT":
+            each, parts = _texts(held[2]), list[str]()
+            for n in range(held[0], held[1] + 1):
+                if n > 64 or len(each) ** n + len(parts) > MOST:
+                    raise OverflowError
+                parts += map("".join, itertools.product(each, repeat=n))
+        elif kind in ("SUBPATTERN", "BRANCH", "IN"):
+            inner = held[3:] if kind == "SUBPATTERN" else held[1] if kind == "BRANCH" else [[one] for one in held]
+            parts = [text for one in inner for text in _texts(one)]
+        else:
+            parts = list(_PARTS[kind](held))
+        if len(found) * len(parts) > MOST:
+            raise OverflowError
+        found = [a + b for a in found for b in parts]
+    return found
