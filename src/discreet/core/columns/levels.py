@@ -99,7 +99,7 @@ def _read(column: Any, given: Any) -> tuple[Any, ...]:
 
 def _pairs(held: Any) -> Any:
     """Return what a group holds: an interval as text, several of them, or pairs of a name and a group."""
-    if isinstance(held, list) and held and isinstance(held[0], Mapping):  # as `Hierarchy.to_list` has it
+    if isinstance(held, list) and held and all(isinstance(one, Mapping) for one in held):  # `Hierarchy.to_list`
         held = {name: inner for one in held for name, inner in one.items()}
     if isinstance(held, Mapping) or (isinstance(held, tuple) and held and isinstance(held[0], tuple)):
         return tuple((str(name), _pairs(inner)) for name, inner in dict(held).items())
