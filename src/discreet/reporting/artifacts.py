@@ -8,7 +8,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet.anonymity.release import META as RECORD
-from discreet.core import PROMISE_ENDING, Categorical, Domain, promise_place
+from discreet.core import PROMISE_ENDING, Categorical, Code, Domain, promise_place
 from discreet.engines import PARQUET
 from discreet.engines.tables import file_is_escaped, unescaped
 from discreet.errors import FormatError
@@ -50,7 +50,7 @@ def _of_parquet(path: Path) -> str:
 
 def read_released(path: Path, domain: Domain | None) -> pa.Table:
     """Read a released table. Categories are texts: as a number, 01234 would be another category."""
-    texts = {c.name: pa.string() for c in domain or () if isinstance(c, Categorical)}
+    texts = {c.name: pa.string() for c in domain or () if isinstance(c, (Categorical, Code))}
     options = pa_csv.ConvertOptions(
         column_types=texts, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
     )
