@@ -388,3 +388,29 @@ def test_a_list_is_parted_as_people_part_it_or_asked(typed: str, made: Any) -> N
     assert sheet.columns["sex"]["categories"] == made
     assert not sheet.edit({"sex": {**sheet.texts("sex"), "kind": "ordered"}})
     assert sheet.columns["sex"]["categories"] == made  # what is shown is read back
+
+
+def test_codes_and_levels_are_typed_shown_and_kept(client: Browser, tmp_path: Path) -> None:
+    project = _project(client, tmp_path, ("PLZ", "ICD", "age", "day"))
+    page = client.get(f"/p/{project.id}/columns")
+    assert r"\d{5}" in page.text  # offered by name
+    _post(client, project, act="take_all")
+    typed = {"kind__day": "date", "low__day": "2024-01-01", "high__day": "2024-12-31", "levels__day": "quarter, year"}
+    _post(client, project, levels__age="0..17 minor, 18+ adult", list__ICD="A00, A01, B20", kind__ICD="code", **typed)
+    domain = _sheet(client, project).domain()
+    assert domain.column("PLZ").pattern == r"\d{5}"
+    assert domain.column("ICD").categories == ("A00", "A01", "B20")
+    assert domain.column("age").levels == (("minor", "0..17"), ("adult", "18+"))
+    assert domain.column("day").levels == ("quarter", "year")
+    for name, shown in (("PLZ", "first 5 characters: 100,000 groups"), ("age", "minor (0 to 17), adult (18 to 125)"),
+                        ("day", "2024-Q1 (2024-01-01 to 2024-03-31)")):  # fmt: skip
+        page = client.get(f"/p/{project.id}/columns/one?name={name}")
+        assert shown in page.text, name
+    before = _sheet(client, project).text()
+    wrong = _post(client, project, one="age", levels__age="0..17 minor, 19+ adult")
+    assert "without gaps" in wrong.text
+    wrong = _post(client, project, one="PLZ", list__PLZ="[")
+    assert "list of codes" in wrong.text
+    assert _sheet(client, project).text() == before
+    _post(client, project, one="age", levels__age="")
+    assert _sheet(client, project).domain().column("age").levels is None
