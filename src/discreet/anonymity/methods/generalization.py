@@ -17,13 +17,19 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.anonymity.growth.frontier import refuse_root
-from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.growth.grid import Cells, Grid
 from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner
-from discreet.anonymity.release.delivery import Delivery
-from discreet.anonymity.release.history import refuse_history
-from discreet.anonymity.release.release import Release
 from discreet.anonymity.release.rows import FrozenPartition, PublishedCells
 from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan, refuse_unknown
+from discreet.anonymity.release.together import (
+    EarlierReleases,
+    broken_rows,
+    facts_together,
+    known_left_out,
+    refuse_broken,
+    refuse_whole,
+    settle_together,
+)
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.rules import Rules
@@ -37,8 +43,8 @@ Ladder = list[IntArray]
 class Generalization(Partitioner):
     """Anonymous tables by recoding whole columns.
 
-    Classes that break a rule are left out; if that is more than ``suppress`` allows, the release is refused. A release
-    by levels can only be the first of its history.
+    Classes that break a rule are left out; if that is more than ``suppress`` allows, the release is refused. With a
+    history, levels are raised as long as that keeps rows in the table.
 
     Attributes
     ----------
@@ -109,9 +115,46 @@ class Generalization(Partitioner):
         kept = keep_ok(counts.place, self.rules_, counts.sensitive, counts.persons, counts.rows)
         return int(counts.rows[~kept].sum())
 
-    def _release(self, table: Table, place: IntArray | None, history: Any, delivery: Delivery) -> Release:
-        refuse_history(history, "levels hold for whole columns, so single cells cannot be merged")
-        return super()._release(table, None, history, delivery)
+    def _decide_together(
+        self, table: Table, place: IntArray, past: EarlierReleases, stream: Any
+    ) -> tuple[Cells, dict[str, Any]]:
+        """Raise levels until few rows would be identified with the help of earlier releases; leave these out.
+
+        Rows that no level helps are left out at any level, so they do not count.
+        """
+        given, rules = self._at_fit, self.rules_
+        way, allowed = given.on_conflict, int(float(given.suppress) * table.n)
+        refuse_whole(rules, table)
+
+        def lost(own: IntArray) -> int:
+            chosen = known_left_out(past, own) if way == "new" else own
+            return int(broken_rows(past, chosen, rules, table).sum())
+
+        levels, ladders, helpless = self.levels_, self._ladders, lost(np.zeros(table.n, np.int64))
+        if given.levels is None and way != "refuse":
+            present = [np.flatnonzero(table.bin_counts(j)) for j in range(len(ladders))]
+            found = choose_levels(
+                ladders,
+                present,
+                allowed,
+                lambda groups: (
+                    lost(classes([group[bins] for group, bins in zip(groups, table.bins, strict=True)])) - helpless
+                ),
+            )
+            levels = dict(zip(self.plan_.quasi, found, strict=True))
+        groups = [ladder[levels[g.name]] for g, ladder in zip(self.plan_.grids, ladders, strict=True)]
+        partition = ClassesOf(groups, rules, 0.0, {})
+        place = partition.route(table.bins)
+        own = settle_together(past, known_left_out(past, place) if way == "new" else place, rules, table, stream)
+        out = own < 0
+        if way in ("merge", "refuse") and (past.shown[past.record[out]].any() or out.sum() > allowed):
+            refuse_broken(past, place, rules, table)
+        shown, of = np.unique(own[~out], return_inverse=True)
+        own[~out] = of.ravel()
+        told = {"on_conflict": way, **facts_together(past, own, rules, table)}
+        told |= {"levels": levels, "chosen_on_the_records": given.levels is None}
+        told |= {"suppression_allowed": float(given.suppress)}
+        return Cells(self.plan_.grids, *_runs(groups, list(partition.known()[shown].T)), own), told
 
     def _frozen_partition(self) -> FrozenPartition:
         given = self._at_fit

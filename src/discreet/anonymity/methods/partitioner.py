@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from discreet import engines
+from discreet import engines, noise
 from discreet.anonymity.growth.frontier import enforce, refuse_root
 from discreet.anonymity.growth.grid import Cells
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
@@ -33,7 +33,7 @@ from discreet.anonymity.release.rows import FrozenPartition
 from discreet.anonymity.release.spilled import MEMORY, SpilledTable, is_large, known_rows, machine_memory, spilled
 from discreet.anonymity.release.streamed import LeavesOf, release_file
 from discreet.anonymity.release.table import Table, TablePlan, read_table
-from discreet.anonymity.release.together import enforce_together, read_past
+from discreet.anonymity.release.together import CONFLICTS, EarlierReleases, enforce_together, facts_together, read_past
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import L_KINDS, T_KINDS, LKind, Rules, TKind, growth_rules, stacked
 from discreet.core import Categorical, Declared, Domain, Estimator, IntArray, Person, check_fitted, option
@@ -100,6 +100,13 @@ class Partitioner(Declared, Estimator):
     suppress: float = option(
         default=0.0, low=0, high=1, example=0.01,
         help="Share of the rows that may be left out instead of merging cells.",
+    )  # fmt: skip
+    on_conflict: str = option(
+        default="suppress", choices=CONFLICTS, example="merge",
+        help="What to do if a release would identify someone together with earlier ones of its history.",
+        details='"suppress" merges cells and leaves out rows, whichever loses less; people who were published before '
+        'may be left out too, so that those who left hide among them. "merge" only merges cells. "new" publishes only '
+        'people who were never published. "refuse" changes nothing. Where that is not enough, the release is refused.',
     )  # fmt: skip
     keep: Sequence[str] = option(default=(), example=["year"], help="Columns without a role to keep unchanged.")
     person: str | None = option(
@@ -358,23 +365,34 @@ class Partitioner(Declared, Estimator):
         partition: Any = self._frozen_partition()
         if self._is_blind:
             partition.settings["cuts"] = "blind"  # it comes before what is decided
-        notes, suppress = self._notes(), float(self._at_fit.suppress)
-        place = partition.route(table.bins) if place is None else place
+        notes = self._notes()
+        place = partition.route(table.bins) if place is None or len(place) < table.n else place
+        stream = noise.generator(delivery.random_state)
         if records:
             if self._is_blind:
                 raise InvalidArgument("blind", True, "left out after the first release of a history", "blind=False")
-            past = read_past(records, table, place)
-            found, together = enforce_together(self.tree_, place, self.rules_, table, past, suppress=suppress)
-            cells, settings = found.cells(self.tree_), {"earlier_releases": len(records), "reached_together": together}
-            settings = {**self._facts(), **settings, "leaves_merged": found.merged, "suppression_allowed": suppress}
+            past = read_past(records, table)
+            cells, settings = self._decide_together(table, place, past, stream)
             notes.append(TOGETHER)
         else:
             decided = partition.decide(table.placed(None, place))
             cells = Cells(table.plan.grids, decided.first, decided.last, decided.of_place[place])
             settings = decided.settings
+        delivery = replace(delivery, random_state=stream)
         told: dict[str, Any] = {"method": type(self).__name__, "settings": settings, "notes": notes, "history": known}
         told["groups"] = self._groups
         return publish(table, cells, self.rules_, delivery, **told, earlier=[record.seal for record in records])
+
+    def _decide_together(
+        self, table: Table, place: IntArray, past: EarlierReleases, stream: Any
+    ) -> tuple[Cells, dict[str, Any]]:
+        """Find the cells of a release that is checked with earlier ones, and what is said of it."""
+        suppress, way = float(self._at_fit.suppress), self._at_fit.on_conflict
+        settings = {"suppress": suppress, "on_conflict": way, "stream": stream}
+        found = enforce_together(self.tree_, place, self.rules_, table, past, **settings)
+        told = {"on_conflict": way, **facts_together(past, found.node, self.rules_, table)}
+        told |= {"leaves_merged": found.merged, "suppression_allowed": suppress}
+        return found.cells(self.tree_), {**self._facts(), **told}
 
 
 def grow_records(table: BuildRecords, rules: Rules, **settings: Any) -> GrownTree:

@@ -288,7 +288,7 @@ def promise(
             *told,
             *notes,
         ),
-        seeded=(output == "sample" or delivery.order == "shuffled") and seeded,
+        seeded=(output == "sample" or delivery.order == "shuffled" or "earlier_releases" in facts) and seeded,
     )
 
 
