@@ -62,7 +62,7 @@ def rows(people: list[tuple[int, int]]) -> pa.Table:
 def leaves(suppress: float) -> DensityTree:
     """Two halves, below and above 50, in leaves of five years and five rows each."""
     grown = rows([(10 + j, j) for j in range(20)] + [(60 + j, 20 + j) for j in range(20)])
-    tree = Mondrian(k=5, domain=DOMAIN, keep=["town"], suppress=suppress)
+    tree = Mondrian(k=5, domain=DOMAIN, keep=["town"], suppress=suppress, on_conflict="merge")
     return tree.fit(grown)
 
 
@@ -89,7 +89,7 @@ def test_a_later_release_counts_out_the_suppressed_ones(monkeypatch: pytest.Monk
 
     def noted(*args: Any, **more: Any) -> Any:
         decided = enforce(*args, **more)
-        found.append(decided[0])
+        found.append(decided)
         return decided
 
     monkeypatch.setattr(partitioner, "enforce_together", noted)
@@ -111,11 +111,13 @@ def test_no_more_are_suppressed_than_are_allowed_round_after_round() -> None:
 
 
 def test_a_later_release_of_no_one_is_refused() -> None:
-    """One who was previously suppressed and four newcomers: neither can stand alone, and all may be suppressed."""
-    tree = leaves(1.0)
+    """One who was published and four newcomers: neither can stand alone, and all may be suppressed."""
     first = leaves(0.2).transform(JANUARY)
-    with pytest.raises(InvalidArgument, match="5 added record"):
-        tree.transform(rows([(20, 100), *((20, 201 + j) for j in range(4))]), history=Past(first))
+    later = rows([(70, 101), *((70, 201 + j) for j in range(4))])
+    with pytest.raises(InvalidArgument, match="1 earlier record and 4 added record"):
+        leaves(1.0).transform(later, history=Past(first))
+    with pytest.raises(InvalidArgument, match="Leaving out more rows does not help"):
+        leaves(1.0).set_params(on_conflict="suppress").fit_transform(later, history=Past(first))
 
 
 @pytest.mark.parametrize("n", [200, 24])

@@ -12,8 +12,9 @@ import numpy as np
 from discreet import engines, noise
 from discreet.anonymity.growth.frontier import enforce, refuse_root
 from discreet.anonymity.growth.grid import Cells
-from discreet.anonymity.growth.grow import GrownTree, grow_tree
+from discreet.anonymity.growth.grow import GrownTree, grow_on, grow_tree
 from discreet.anonymity.growth.outside import grow_outside
+from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.framed import FramedTable, framed
 from discreet.anonymity.release.history import as_history
@@ -266,11 +267,15 @@ class Partitioner(Declared, Estimator):
     def _fit(self, data: Any, history: Any = None) -> tuple[Table, IntArray]:
         """Grow on records that are released from memory; return them and their leaves.
 
-        Categories are grouped as in the first release of a history that groups them.
+        Categories are grouped as in the first release of a history that groups them, and its cuts are kept.
         """
         records = [] if history is None else as_history(history).records()
         table, tiers = self._read(data, {n: held for record in records[::-1] for n, held in record.groups.items()})
-        return table, self._partition(table, tiers)
+        known = (Tree.from_cuts(self.plan_.grids, record.cuts) for record in records[::-1])
+        tree, settings = next((found for found in known if found is not None), None), self._growth(tiers)
+        if tree is None or settings is None:
+            return table, self._partition(table, tiers)
+        return table, self._grow_on(tree, table, settings)
 
     @property
     def _groups_categories(self) -> bool:
@@ -294,11 +299,31 @@ class Partitioner(Declared, Estimator):
             other = self._grow(table, tiers, replace(rules, k=max(rows, rules.k)))
             found = [_with_persons(g, table, rules) for g in (grown, other)]
             grown = max(found, key=lambda g: g.tree.n_leaves)
+        return self._take(grown.tree, grown.leaf, grown.counts)
+
+    def _take(self, tree: Tree, leaf: IntArray, counts: IntArray) -> IntArray:
+        """Take a tree as that of the build records."""
         self._freeze()
-        self.tree_ = grown.tree
-        self.leaf_counts_ = grown.counts[grown.tree.leaves]
+        self.tree_, self.leaf_counts_ = tree, counts[tree.leaves]
         self.n_features_in_ = len(self.plan_.quasi)
-        return grown.leaf
+        return leaf
+
+    def _growth(self, tiers: Mapping[int, IntArray]) -> dict[str, Any] | None:
+        """Return the settings of growth that can go on from earlier cuts, if it can."""
+        return None
+
+    def _grow_on(self, tree: Tree, table: Table, settings: dict[str, Any]) -> IntArray:
+        """Split the leaves of an earlier release further, so that new cells nest with published ones.
+
+        Nothing is merged here. What this table needs merged, and together with earlier ones, is decided at release.
+        """
+        rules = growth_rules(self.rules_, bool(getattr(self, "blind", False)))
+        people = table.n if table.persons is None else len(np.unique(table.persons))
+        limits = rules.limits(table.sensitive, persons=table.persons)
+        limits = limits._replace(k=max(rules.k, math.ceil(rules.k * table.n / max(people, 1))))
+        leaf, codes = tree.route(table.bins), stacked(table.sensitive, table.n)
+        tree, leaf = grow_on(tree, table.bins, leaf, np.unique(leaf), limits, sensitive=codes, **settings)
+        return self._take(tree, leaf, np.bincount(leaf, minlength=tree.n_nodes))
 
     def _read(self, data: Any, earlier: GroupCounts | None = None) -> tuple[Table, dict[int, IntArray]]:
         """Check the options, read the build records, and refuse a table that no partition makes anonymous."""
@@ -380,7 +405,7 @@ class Partitioner(Declared, Estimator):
             settings = decided.settings
         delivery = replace(delivery, random_state=stream)
         told: dict[str, Any] = {"method": type(self).__name__, "settings": settings, "notes": notes, "history": known}
-        told["groups"] = self._groups
+        told |= {"groups": self._groups, "tree": getattr(self, "tree_", None)}
         return publish(table, cells, self.rules_, delivery, **told, earlier=[record.seal for record in records])
 
     def _decide_together(

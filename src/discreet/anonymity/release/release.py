@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from discreet import noise
 from discreet.anonymity.growth.grid import Cells, Grid
+from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.history import ReleaseHistory
 from discreet.anonymity.release.kept import KeptCounter, own_sensitive
@@ -61,13 +62,14 @@ _SAMPLE = (
 
 @dataclass(frozen=True)
 class Origin:
-    """The input of a release: rows, rules, seals of earlier records, history, and counts that group categories."""
+    """The input of a release: rows, rules, seals of earlier records, history, and what later releases begin with."""
 
     table: Table
     required: dict[str, Any]
     earlier: tuple[str, ...]
     history: ReleaseHistory | None
     groups: GroupCounts
+    tree: Tree | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +129,9 @@ class Release:
                 "a release by cells, in the program that made it: stored copies and changed values have no record"
             )
             raise InvalidArgument("release", type(self).__name__, expected, "DensityTree, Mondrian or Generalization")
+        kept = self._kept
         return ReleaseRecord.of(
-            self._kept.table, self.cells, self._kept.required, self._kept.earlier, self._kept.groups
+            kept.table, self.cells, kept.required, kept.earlier, kept.groups, kept.tree and kept.tree.cuts()
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -210,6 +213,7 @@ def publish(
     earlier: Sequence[str] = (),
     history: ReleaseHistory | None = None,
     groups: GroupCounts | None = None,
+    tree: Tree | None = None,
 ) -> Release:
     """Turn cells into a release; rows with cell -1 are suppressed. The rules are checked again on the released rows.
 
@@ -245,7 +249,7 @@ def publish(
     told = {**(settings or {}), **({} if delivery.output == "sample" else cells.legend())}
     guarantee = promise(table.plan, rules, figures, delivery, method, told, notes, stream.seeded)
     made = with_legend(pa.table({name: columns[name] for name in _order_of(table, columns)}), guarantee)
-    origin = Origin(table, rules.to_history(), tuple(earlier), history, groups or {})
+    origin = Origin(table, rules.to_history(), tuple(earlier), history, groups or {}, tree)
     return Release(made, guarantee, cells, rows, suppressed, table.dropped, origin)
 
 

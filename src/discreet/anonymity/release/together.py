@@ -225,9 +225,7 @@ def refuse_broken(past: EarlierReleases, node: IntArray, rules: Rules, table: Ta
         _refuse(past, np.isin(history, broken), history, rules)
 
 
-def _merged(
-    tree: Tree, leaf: IntArray, rules: Rules, table: Table, past: EarlierReleases, allowed: int
-) -> IntArray:
+def _merged(tree: Tree, leaf: IntArray, rules: Rules, table: Table, past: EarlierReleases, allowed: int) -> IntArray:
     """Merge cells until the condition holds; leave out as many never published rows as are allowed."""
     node, shown = leaf.copy(), past.shown[past.record]
     while True:
@@ -241,7 +239,8 @@ def _merged(
         if len(doomed):
             node[doomed] = -1
         elif (bad & (state < _SHOWN)).any() or (node[rows] == 0).any() or not len(rows):
-            _refuse(past, bad, history, rules)
+            refuse_broken(past, np.where(node >= 0, 0, -1), rules, table)  # what merging everything does not help
+            _refuse(past, np.ones(len(history), bool), history, rules)
         else:
             node = tree.merged(node, np.unique(tree.parent[node[rows]]))
 
@@ -287,10 +286,10 @@ def settle_together(past: EarlierReleases, place: IntArray, rules: Rules, table:
     """
     node = place.copy()
     while True:
-        state, history = past.histories(node)
+        _, history = past.histories(node)
         broken = _broken(past, node, history, rules, table)
         if not (node >= 0).any():
-            _refuse(past, np.ones(len(history), bool), history, rules)
+            _refuse(past, np.ones(len(history), bool), history, rules, final=True)
         if not len(broken):
             return node
         bad = np.isin(history, broken)
@@ -303,7 +302,7 @@ def settle_together(past: EarlierReleases, place: IntArray, rules: Rules, table:
         own = past.before[past.record]
         others = np.flatnonzero(np.isin(own, gone) & (node >= 0))
         if not len(others):
-            _refuse(past, bad, history, rules)
+            _refuse(past, bad, history, rules, final=True)
         others = others[np.argsort(own[others], kind="stable")]
         for rows in np.split(others, np.flatnonzero(np.diff(own[others])) + 1):
             lack = k - int(np.diff(np.searchsorted(gone, [own[rows[0]], own[rows[0]] + 1]))[0])
@@ -354,8 +353,8 @@ def _in_the_way(tree: Tree, leaf: IntArray, node: IntArray, rows: IntArray, show
     return doomed
 
 
-def _refuse(past: EarlierReleases, bad: BoolArray, history: IntArray, rules: Rules) -> None:
-    """Say which rows could be identified, how many must come together, and what helps."""
+def _refuse(past: EarlierReleases, bad: BoolArray, history: IntArray, rules: Rules, final: bool = False) -> None:
+    """Say which rows could be identified, how many must come together, and what helps; nothing does if ``final``."""
     if any(len(p.broken(past.before)) for p in past.earlier):
         raise ReleaseConflict(
             f"people can already be identified by comparing the {len(past.earlier)} earlier releases, which were not "
@@ -369,17 +368,21 @@ def _refuse(past: EarlierReleases, bad: BoolArray, history: IntArray, rules: Rul
     listed = " and ".join(counted(n, f"{name} record") for name, n in found.items() if n)
     last, others = past.earlier[-1].label, len(past.earlier) - 1
     compared = f"{last} and {counted(others, 'release')} before it" if others else last
-    said = f"{listed} could be identified by comparing this release with {compared}. "
     k = max(rules.k, *(p.rules.k for p in past.earlier))
-    if not found["removed"] and not found["earlier"]:
-        text = f"New people are published when at least {k} of them are in a group"
-    else:
+    said = f"{listed} could be identified by comparing this release with {compared}. "
+    if found["removed"] or found["earlier"]:
         whose = np.unique(np.stack([history[bad], past.person[bad]]), axis=1)[0]
         lack = k - np.unique(whose, return_counts=True)[1]
-        text = f"People who were in one group before must leave or change together, at least {k} at a time"
-        text += f"; here {max(1, int(lack.min()))} to {max(1, int(lack.max()))} more per group"
-    wait = "Wait for them, or leave out rows of others too, or publish only people who were never published"
-    raise ReleaseConflict(f"{said}{text}. {wait}", on_conflict="suppress")
+        few, many = max(1, int(lack.min())), max(1, int(lack.max()))
+        said += f"People of one group must leave or change together, at least {k} at a time; here "
+        said += f"{few if few == many else f'{few} to {many}'} more per group are needed. "
+    if found["added"]:
+        said += f"New people are published when at least {k} of them are in a group. "
+    if final:
+        raise ReleaseConflict(f"{said}Leaving out more rows does not help: wait until more records have changed")
+    new = len(np.unique(past.person[here & ~past.shown]))
+    more = f", or with 'new' only the {new:,} people who were never published" if new >= k else ""
+    raise ReleaseConflict(f"{said}Wait for them, or release fewer rows{more}", on_conflict="suppress")
 
 
 def _check_same(record: ReleaseRecord, declared: dict[str, Any], measured: dict[str, Any], persons: bool) -> None:
