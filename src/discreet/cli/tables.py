@@ -42,11 +42,8 @@ def show_anonymous(result: Any) -> None:
                 'something, declare [cyan]kind = "ordered"[/] in the schema.',
                 highlight=False,
             )
-    if facts.get("earlier_releases") and facts.get("leaves_merged", 0) > facts["cells"]:
-        console.print(
-            f"{counted(facts['leaves_merged'], 'cell')} had to be merged, so that the rules hold with the earlier "
-            "releases too. A release of the new people alone may have finer groups."
-        )
+    if facts.get("earlier_releases"):
+        _show_earlier(facts)
     way = "--method density-tree " if facts["method"] == "Microaggregation" else ""
     for name, share in result.figures["given_away"].items():
         console.print(
@@ -56,6 +53,23 @@ def show_anonymous(result: Any) -> None:
         )
     _files(result)
     preview(release.table if hasattr(release, "table") else release.head)
+
+
+def _show_earlier(facts: Any) -> None:
+    """Show what the earlier releases cost: rows left out, and why, and merged cells."""
+    before, new = facts["left_out_published_before"], facts["left_out_never_published"]
+    why = [f"{before:,} published before, so that people who left or changed hide among them"] * bool(before)
+    why += [f"{new:,} never published, because too few new people are in their groups"] * bool(new)
+    if why:
+        much = before + new > 0.1 * (facts["rows"] + before + new)
+        told = f"Left out because of the {counted(facts['earlier_releases'], 'earlier release')}: {'; '.join(why)}."
+        console.print(f"[yellow]{told}[/]" if much else told, highlight=False)
+    if facts.get("leaves_merged", 0) > facts["cells"]:
+        console.print(
+            f"{counted(facts['leaves_merged'], 'cell')} had to be merged, so that the rules hold with the earlier "
+            "releases too. A release of the new people alone may have finer groups: [cyan]--on-conflict new[/].",
+            highlight=False,
+        )
 
 
 def show_perturbed(result: Any) -> None:

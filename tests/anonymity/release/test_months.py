@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from discreet import Domain
-from discreet.anonymity import DensityTree, Generalization, Mondrian
+from discreet.anonymity import DensityTree, Generalization, Mondrian, Release
 from discreet.anonymity.methods import partitioner
 from discreet.anonymity.release import together
 from discreet.errors import InvalidArgument, SchemaError
@@ -108,7 +108,9 @@ def table_of(rows: list[Row]) -> pa.Table:
 def sequence(seed: int) -> tuple[list[Published], Counter[str]]:
     """Release two to six months, as far as they are not refused."""
     rng = np.random.default_rng(seed)
-    hospital, releases, seen = Hospital(rng), [], []
+    hospital = Hospital(rng)
+    releases: list[Release] = []
+    seen: list[Published] = []
     done: Counter[str] = Counter()
     same = method(rng, "suppress") if rng.random() < 0.5 else None
     for month in range(int(rng.integers(2, 7))):

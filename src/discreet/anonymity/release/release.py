@@ -130,9 +130,8 @@ class Release:
             )
             raise InvalidArgument("release", type(self).__name__, expected, "DensityTree, Mondrian or Generalization")
         kept = self._kept
-        return ReleaseRecord.of(
-            kept.table, self.cells, kept.required, kept.earlier, kept.groups, kept.tree and kept.tree.cuts()
-        )
+        cuts = None if kept.tree is None else kept.tree.cuts()
+        return ReleaseRecord.of(kept.table, self.cells, kept.required, kept.earlier, kept.groups, cuts)
 
     def __getstate__(self) -> dict[str, Any]:
         # A pickled release may travel. It holds no identifiers, no places of rows in the input and no suppressed rows.

@@ -304,10 +304,10 @@ def settle_together(past: EarlierReleases, place: IntArray, rules: Rules, table:
         if not len(others):
             _refuse(past, bad, history, rules, final=True)
         others = others[np.argsort(own[others], kind="stable")]
-        for rows in np.split(others, np.flatnonzero(np.diff(own[others])) + 1):
-            lack = k - int(np.diff(np.searchsorted(gone, [own[rows[0]], own[rows[0]] + 1]))[0])
-            part = np.unique(history[past.record[rows]], return_inverse=True)[1].ravel()
-            node[_company(rows, part, past.person[past.record[rows]], lack if lack > 0 else k, k, stream)] = -1
+        for mates in np.split(others, np.flatnonzero(np.diff(own[others])) + 1):
+            lack = k - int(np.diff(np.searchsorted(gone, [own[mates[0]], own[mates[0]] + 1]))[0])
+            part = np.unique(history[past.record[mates]], return_inverse=True)[1].ravel()
+            node[_company(mates, part, past.person[past.record[mates]], lack if lack > 0 else k, k, stream)] = -1
 
 
 def _company(rows: IntArray, part: IntArray, person: IntArray, need: int, k: int, stream: Any) -> IntArray:
@@ -318,9 +318,12 @@ def _company(rows: IntArray, part: IntArray, person: IntArray, need: int, k: int
     if size[largest] >= need + k:
         people = pairs[1][pairs[0] == largest]
         drawn = people[noise.permutation(len(people), rng=stream)[:need]]
-        return rows[(part == largest) & np.isin(person, drawn)]
-    order = np.argsort(size, kind="stable")
-    return rows[np.isin(part, order[: 1 + int(np.searchsorted(np.cumsum(size[order]), need))])]
+        chosen = (part == largest) & np.isin(person, drawn)
+    else:
+        order = np.argsort(size, kind="stable")
+        chosen = np.isin(part, order[: 1 + int(np.searchsorted(np.cumsum(size[order]), need))])
+    found: IntArray = rows[chosen]
+    return found
 
 
 def _broken(past: EarlierReleases, node: IntArray, history: IntArray, rules: Rules, table: Table) -> IntArray:
@@ -380,7 +383,7 @@ def _refuse(past: EarlierReleases, bad: BoolArray, history: IntArray, rules: Rul
         said += f"New people are published when at least {k} of them are in a group. "
     if final:
         raise ReleaseConflict(f"{said}Leaving out more rows does not help: wait until more records have changed")
-    new = len(np.unique(past.person[here & ~past.shown]))
+    new = len(np.setdiff1d(past.person[here], past.person[past.shown]))
     more = f", or with 'new' only the {new:,} people who were never published" if new >= k else ""
     raise ReleaseConflict(f"{said}Wait for them, or release fewer rows{more}", on_conflict="suppress")
 

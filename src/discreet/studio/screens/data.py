@@ -9,6 +9,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from discreet.core import write_whole
 from discreet.core.schema import ENCODINGS, Dialect, is_address, read_dialect
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs import Job
@@ -21,7 +22,7 @@ from discreet.studio.schema.values import read_form, shown_form
 from discreet.studio.screens.release import when
 from discreet.studio.tables import heads, uploads
 from discreet.studio.tables.browse import listing
-from discreet.studio.workspace import HISTORIES, Project
+from discreet.studio.workspace import HISTORIES, OWN, Project
 
 _LISTS = ("dates", "missing", "marks", "true", "false")
 
@@ -133,11 +134,13 @@ def show(visit: Visit, said: Mapping[str, str] | None = None, wrong: str = "") -
                 content["suggested"] = _differences(content["head"].dialect, heads.suggested(project), visit.t)
     except DiscreetError as error:
         content["fault"] = str(error)
+    known = [] if content["head"] is None else visit.studio.workspace.datasets(project, content["head"].names)
     gone = project.uploaded and not project.uploads.exists()
     return visit.page(
         "data.html", 400 if wrong else 200, screen="data", said=said or {}, wrong=wrong, gone=gone,
         most=heads.MOST_ROWS, dialect=content["head"].dialect if content["head"] else Dialect(),
-        limit=visit.studio.largest, encodings=[(e, e.upper()) for e in ENCODINGS], shown_form=shown_form, **content,
+        limit=visit.studio.largest, encodings=[(e, e.upper()) for e in ENCODINGS], shown_form=shown_form, known=known,
+        **content,
     )  # fmt: skip
 
 
@@ -197,6 +200,33 @@ def _typed(project: Project, form: dict[str, str]) -> Dialect:
     return read_dialect({**held, **said})
 
 
+def follow(visit: Visit) -> Response:
+    """Keep whether the table is a later version of a known data set; take over what was said of that, if it fits."""
+    project, names = visit.project, heads.head_of(visit.project).names
+    known = {each.mark: each for each in visit.studio.workspace.datasets(project, names)}
+    chosen = visit.text("dataset")
+    twins = [other for other in visit.studio.workspace.projects() if other.source == project.source]
+    if any(run.state == "done" for twin in twins for run in runs_of(twin)):
+        raise DataSourceError("dataset: releases were made of this table; open it again to say something else")
+    if chosen != OWN and chosen not in known:
+        raise DataSourceError("dataset: it was forgotten since; open the table again")
+    project.follows = chosen
+    if chosen != OWN:
+        other = known[chosen].latest
+        project.account = project.account or other.account
+        if not project.columns and set(other.columns) == set(names) and other.schema_file.is_file():
+            write_whole(project.schema_file, other.schema_file.read_text(encoding="utf-8"), private=True)
+            project.columns, project.unused = list(names), dict(other.unused)
+            project.goal, project.parameters = other.goal, dict(other.parameters)
+            project.planned = dict(other.planned)
+    project.save()
+    for twin in twins:  # one table, one answer
+        if twin.id != project.id:
+            twin.follows = chosen
+            twin.save()
+    return visit.to("data")
+
+
 def look(visit: Visit) -> Response:
     """Show rows from now on, or hide them again."""
     heads.look(visit.project, visit.text("look") == "yes")
@@ -228,6 +258,7 @@ ROUTES = [
     ("/p/{project}/data", show, ["GET"]),
     ("/p/{project}/upload", bring, ["POST"]),
     ("/p/{project}/written", say_written, ["POST"]),
+    ("/p/{project}/dataset", follow, ["POST"]),
     ("/p/{project}/look", look, ["POST"]),
     ("/p/{project}/ask", ask, ["POST"]),
     ("/p/{project}/forget", forget, ["POST"]),
