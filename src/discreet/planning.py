@@ -31,7 +31,7 @@ from discreet.synopses.boxes.grid import rules
 from discreet.synopses.boxes.tree import LevelBudgets as Division
 from discreet.synopses.marginals import PURE_SCORES, PURE_SINGLE, SCORES, SINGLE
 
-__all__ = ["Expectation", "Outlook", "RowBound", "outlook"]
+__all__ = ["Expectation", "LaterTables", "Outlook", "RowBound", "outlook"]
 
 
 def __dir__() -> list[str]:
@@ -105,6 +105,40 @@ class RowBound:
     error: float
 
 
+@dataclass(frozen=True)
+class LaterTables:
+    """Anonymous tables about the same people, one after another: what to expect of a release history.
+
+    Someone who leaves a group, or whose values change, hides among k - 1 others, who are left out too.
+    ``next_left_out`` and ``sixth_left_out`` are the shares of the people of the first table who are left out of the
+    second and the sixth, ``group`` is the number of people per group if all newcomers are published, and ``wait`` the
+    number of tables to skip until k of a group have left by themselves (None if no one leaves).
+
+    Examples
+    --------
+    >>> outlook(10_000, 2, k=5, leave=0.02, come=0.1).later
+    LaterTables(next_left_out=0.11, sixth_left_out=0.45, group=50, wait=36)
+    """
+
+    next_left_out: float
+    sixth_left_out: float
+    group: int
+    wait: int | None
+
+
+#: People in a group of a tree's first table, in multiples of k: a group of 2k is split.
+_GROUP = 1.4
+
+
+def _later(n: int, k: int, leave: float, come: float) -> LaterTables:
+    """Forecast later tables: groups of the first one are too small to leave a group behind, so they go as a whole."""
+    size = _GROUP * k
+    lost = 1 - (1 - leave) ** size - leave
+    wait = math.ceil(k / (leave * size)) if leave else None
+    group = min(n, math.ceil(k / come)) if come else math.ceil(size)
+    return LaterTables(round(lost, 2), round(1 - (1 - lost) ** 5, 2), group, wait)
+
+
 @dataclass(frozen=True, repr=False)
 class Outlook(Frames):
     """Expected errors of all methods; `to_arrow`, `to_pandas` and `to_polars` give one row per method.
@@ -134,6 +168,7 @@ class Outlook(Frames):
     persons: int | None = None
     bounds: tuple[RowBound, ...] = ()
     delta: float = 0.0
+    later: LaterTables | None = None
 
     def __getitem__(self, method: str) -> Expectation:
         """Return a method by name."""
@@ -168,6 +203,8 @@ def outlook(
     radius: float = 0.1,
     target_error: float | None = None,
     persons: int | None = None,
+    leave: float | None = None,
+    come: float | None = None,
     only: str | None = None,
 ) -> Outlook:
     """Return the expected error of each method. No data are read.
@@ -195,6 +232,9 @@ def outlook(
     persons : int, optional
         A public guess of the number of persons: adds the cost of bounding the rows of each, if their numbers of rows
         follow a geometric law.
+    leave, come : float, optional
+        The shares of people who leave or change, and who come, from one anonymous table to the next: adds what to
+        expect of later tables about the same people.
     only : str, optional
         The only method to forecast, which is faster.
 
@@ -282,7 +322,9 @@ def outlook(
         raise InvalidArgument("only", only, "the name of a method", 'only="grid synopsis"')
     people = None if persons is None else checks.whole("persons", persons, low=1, high=n)
     bounds = () if people is None else tuple(_bound(n, people, values, budget, rows) for rows in AUTO_ROWS)
-    return Outlook(n, d, clusters, k, values, budget, distance, target, CURVE, rows, people, bounds, slack)
+    shares = [float(checks.probability(n, v or 0.0, closed=True)) for n, v in (("leave", leave), ("come", come))]
+    later = None if leave is None and come is None else _later(people or n, k, *shares)
+    return Outlook(n, d, clusters, k, values, budget, distance, target, CURVE, rows, people, bounds, slack, later)
 
 
 _Law = Callable[[float], float]

@@ -132,12 +132,11 @@ _SAID = {f.name: type(getattr(Project("", Path()), f.name)) for f in fields(Proj
 
 @dataclass(frozen=True)
 class DataSet:
-    """Tables about the same people: the mark of the first, the latest, their releases, and whether people fit."""
+    """Tables about the same people: the mark of the first, the latest, and the number of their releases."""
 
     mark: str
     latest: Project
     releases: int
-    fits: bool
 
 
 class Workspace:
@@ -209,19 +208,17 @@ class Workspace:
         return [path for path in dict.fromkeys(found) if path and os.path.isfile(path)]
 
     def datasets(self, project: Project, names: Sequence[str]) -> list[DataSet]:
-        """Return the data sets of other tables, those with people of the same column among ``names`` first."""
+        """Return the data sets of other tables whose people are named by a column among ``names``."""
         found: dict[str, DataSet] = {}
         for other in self.projects():
             if not other.source or other.source == project.source or other.dataset == project.mark:
                 continue
+            if not {*_people(other)} & {*names}:
+                continue
             done = sum(_state(status) == "done" for status in other.runs.glob("[0-9]*/status.json"))
-            known = found.get(other.dataset)
-            if known is None:
-                found[other.dataset] = DataSet(other.dataset, other, done, bool({*_people(other)} & {*names}))
-            else:
-                found[other.dataset] = replace(known, releases=known.releases + done)
-        useful = [each for each in found.values() if each.fits or each.releases]
-        return sorted(useful, key=lambda each: (not each.fits, not each.releases))
+            known = found.get(other.dataset, DataSet(other.dataset, other, 0))
+            found[other.dataset] = replace(known, releases=known.releases + done)
+        return list(found.values())
 
     def sweep(self) -> None:
         """Remove uploaded tables: when the studio ends, and when it begins after it was killed.

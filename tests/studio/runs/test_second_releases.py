@@ -167,13 +167,13 @@ def test_next_months_file_is_checked_with_this_months(client: Browser, tmp_path:
     names = [*list(PEOPLE)[3:], *(f"q{i}" for i in range(40))]
     july.write_text("id,age,cost\n" + "".join(f"{n},{i % 64},{7 * i % 64}\n" for i, n in enumerate(names)))
     page = client.post("/open", data={"path": str(july)}).text
-    assert "Yes, of people.csv (1 releases)" in page
-    assert "same column of people" in page
+    assert "Yes, of people.csv (releases so far: 1)" in page
+    assert "It names people by the same column." in page
     (later, _) = client.studio.workspace.projects()
     unsaid = project(client, july)
     assert "say under &#39;Data&#39; if this is a later version" in client.get(f"/p/{unsaid.id}/release").text
     page = client.post(f"/p/{later.id}/dataset", data={"dataset": made.mark}).text
-    assert "A later version of people.csv. New releases are checked with 1 earlier ones." in page
+    assert "A later version of people.csv. New releases are checked with the earlier ones (so far: 1)." in page
     later = client.studio.workspace.project(later.id)
     assert (later.goal, later.parameters, later.columns) == (made.goal, made.parameters, made.columns)
     second = plan(client, later)

@@ -104,8 +104,7 @@ class Generalization(Partitioner):
     def _left_out(self, table: BuildRecords, groups: Sequence[IntArray], allowed: int) -> int:
         """Return the records in classes that break a rule; outside memory, more than ``allowed`` may be too low."""
         if isinstance(table, Table):
-            own = classes([group[bins] for group, bins in zip(groups, table.bins, strict=True)])
-            counts = table.placed(None, own)
+            counts = table.placed(None, _placed(groups, table))
         else:
             # Classes with fewer than k rows always break a rule. If they are few, there are few classes in total.
             few = table.few(groups, self.rules_.k)
@@ -133,14 +132,7 @@ class Generalization(Partitioner):
         levels, ladders, helpless = self.levels_, self._ladders, lost(np.zeros(table.n, np.int64))
         if given.levels is None and way != "refuse":
             present = [np.flatnonzero(table.bin_counts(j)) for j in range(len(ladders))]
-            found = choose_levels(
-                ladders,
-                present,
-                allowed,
-                lambda groups: (
-                    lost(classes([group[bins] for group, bins in zip(groups, table.bins, strict=True)])) - helpless
-                ),
-            )
+            found = choose_levels(ladders, present, allowed + helpless, lambda groups: lost(_placed(groups, table)))
             levels = dict(zip(self.plan_.quasi, found, strict=True))
         groups = [ladder[levels[g.name]] for g, ladder in zip(self.plan_.grids, ladders, strict=True)]
         partition = ClassesOf(groups, rules, 0.0, {})
@@ -151,9 +143,8 @@ class Generalization(Partitioner):
             refuse_broken(past, place, rules, table)
         shown, of = np.unique(own[~out], return_inverse=True)
         own[~out] = of.ravel()
-        told = {"on_conflict": way, **facts_together(past, own, rules, table)}
-        told |= {"levels": levels, "chosen_on_the_records": given.levels is None}
-        told |= {"suppression_allowed": float(given.suppress)}
+        told = {**facts_together(past, own, rules, table, way), "levels": levels}
+        told |= {"chosen_on_the_records": given.levels is None, "suppression_allowed": float(given.suppress)}
         return Cells(self.plan_.grids, *_runs(groups, list(partition.known()[shown].T)), own), told
 
     def _frozen_partition(self) -> FrozenPartition:
@@ -236,6 +227,10 @@ def choose_levels(
 def classes(codes: Sequence[IntArray]) -> IntArray:
     """Number the combinations of the columns' groups."""
     return join([(c, int(c.max(initial=0)) + 1) for c in codes], len(codes[0]))
+
+
+def _placed(groups: Sequence[IntArray], table: Table) -> IntArray:
+    return classes([group[bins] for group, bins in zip(groups, table.bins, strict=True)])
 
 
 def keep_ok(

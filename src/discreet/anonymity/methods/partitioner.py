@@ -105,9 +105,10 @@ class Partitioner(Declared, Estimator):
     on_conflict: str = option(
         default="suppress", choices=CONFLICTS, example="merge",
         help="What to do if a release would identify someone together with earlier ones of its history.",
-        details='"suppress" merges cells and leaves out rows, whichever loses less; people who were published before '
-        'may be left out too, so that those who left hide among them. "merge" only merges cells. "new" publishes only '
-        'people who were never published. "refuse" changes nothing. Where that is not enough, the release is refused.',
+        details='"suppress" merges cells and leaves out rows, whichever loses less, beyond the share of ``suppress`` '
+        "if needed; people who were published before may be left out too, so that those who left hide among them. "
+        '"merge" only merges cells. "new" publishes only people who were never published. "refuse" changes nothing. '
+        "Where that is not enough, the release is refused.",
     )  # fmt: skip
     keep: Sequence[str] = option(default=(), example=["year"], help="Columns without a role to keep unchanged.")
     person: str | None = option(
@@ -412,12 +413,10 @@ class Partitioner(Declared, Estimator):
         self, table: Table, place: IntArray, past: EarlierReleases, stream: Any
     ) -> tuple[Cells, dict[str, Any]]:
         """Find the cells of a release that is checked with earlier ones, and what is said of it."""
-        suppress, way = float(self._at_fit.suppress), self._at_fit.on_conflict
-        settings = {"suppress": suppress, "on_conflict": way, "stream": stream}
-        found = enforce_together(self.tree_, place, self.rules_, table, past, **settings)
-        told = {"on_conflict": way, **facts_together(past, found.node, self.rules_, table)}
-        told |= {"leaves_merged": found.merged, "suppression_allowed": suppress}
-        return found.cells(self.tree_), {**self._facts(), **told}
+        settings = {"suppress": float(self._at_fit.suppress), "on_conflict": self._at_fit.on_conflict}
+        found = enforce_together(self.tree_, place, self.rules_, table, past, stream=stream, **settings)
+        told = facts_together(past, found.node, self.rules_, table, self._at_fit.on_conflict)
+        return found.cells(self.tree_), {**self._facts(), **told, "leaves_merged": found.merged}
 
 
 def grow_records(table: BuildRecords, rules: Rules, **settings: Any) -> GrownTree:

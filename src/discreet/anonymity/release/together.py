@@ -21,18 +21,17 @@ who left hides among the records of their history, also those that are suppresse
   a group that keeps the rules and leaves a group that keeps them, or stays out.
 - k counts persons, so several rows of one person hide no one.
 
-Under "merge", cells are merged until the condition holds; these are the finest such cells. Rows that were never
-published may be suppressed instead, as far as that is allowed. Where merging does not help, the release is refused.
-Under "suppress", cells are merged where that loses less than leaving rows out (`_cheapest`). Groups that still break a
-rule are left out, and whoever is too few to leave a history takes others of it along. These are drawn at random: the
-rows that are left out must not depend on their values. The last word always has the condition itself (`_broken`).
+Under "merge", cells are merged until the condition holds; these are the finest such cells. Where merging does not
+help, the release is refused. Under "suppress", cells are merged where that loses less than leaving rows out
+(`_cheapest`). Groups that still break a rule are left out, and whoever is too few to leave a history takes others of it
+along. These are drawn at random and not by their values; only with l or t, how many are drawn depends on values too, as
+the merging of cells does. The last word always has the condition itself (`_broken`).
 
 A record is a person while they have one row per table, even if its values change. Someone who has had several rows has
 a record for each set of sensitive values; rows with equal values are matched by their quasi-identifiers on the public
 grids, the rest in the order of these. Matching never looks ahead, so later tables do not change earlier histories.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -161,14 +160,13 @@ def enforce_together(
     table: Table,
     past: EarlierReleases,
     *,
-    suppress: float = 0.0,
-    on_conflict: str = "merge",
-    stream: Any = None,
+    suppress: float,
+    on_conflict: str,
+    stream: Any,
 ) -> EnforcedCells:
     """Find cells that keep the rules, alone and together with the earlier releases.
 
-    ``suppress`` is the share of never published rows that may be left out under "merge". ``stream`` draws who is left
-    out under "suppress" and "new".
+    ``suppress`` is that of `enforce`, for "refuse". ``stream`` draws who is left out under "suppress" and "new".
     """
     refuse_whole(rules, table)
     if on_conflict == "refuse":
@@ -176,7 +174,7 @@ def enforce_together(
         refuse_broken(past, found.node, rules, table)
         return found
     if on_conflict == "merge":
-        node = _merged(tree, leaf, rules, table, past, math.floor(suppress * table.n + 1e-9))
+        node = _merged(tree, leaf, rules, table, past)
     else:
         place = known_left_out(past, leaf) if on_conflict == "new" else leaf
         node = settle_together(past, _cheapest(tree, place, rules, table, past), rules, table, stream)
@@ -197,12 +195,15 @@ def known_left_out(past: EarlierReleases, place: IntArray) -> IntArray:
     return np.where(known[past.person[past.record]], -1, place)
 
 
-def facts_together(past: EarlierReleases, node: IntArray, rules: Rules, table: Table) -> dict[str, Any]:
+def facts_together(
+    past: EarlierReleases, node: IntArray, rules: Rules, table: Table, on_conflict: str
+) -> dict[str, Any]:
     """Return what a release says of itself and the earlier ones: their number, the levels, and rows left out."""
     final = np.where(node >= 0, past.histories(node)[1][past.record], -1)
     final[node >= 0] = np.unique(final[node >= 0], return_inverse=True)[1].ravel()
     out, shown = node < 0, past.shown[past.record]
     return {
+        "on_conflict": on_conflict,
         "earlier_releases": len(past.earlier),
         "reached_together": rules.measure(final, table.sensitive, table.persons).to_dict(),
         "left_out_published_before": int((out & shown).sum()),
@@ -225,24 +226,19 @@ def refuse_broken(past: EarlierReleases, node: IntArray, rules: Rules, table: Ta
         _refuse(past, np.isin(history, broken), history, rules)
 
 
-def _merged(tree: Tree, leaf: IntArray, rules: Rules, table: Table, past: EarlierReleases, allowed: int) -> IntArray:
-    """Merge cells until the condition holds; leave out as many never published rows as are allowed."""
-    node, shown = leaf.copy(), past.shown[past.record]
+def _merged(tree: Tree, leaf: IntArray, rules: Rules, table: Table, past: EarlierReleases) -> IntArray:
+    """Merge cells until the condition holds; refuse if merging everything does not help."""
+    node = leaf
     while True:
         state, history = past.histories(node)
         broken = _broken(past, node, history, rules, table)
-        if not len(broken) and (node >= 0).any():
+        if not len(broken):
             return node
         bad = np.isin(history, broken)
-        rows = np.flatnonzero(bad[past.record] & (node >= 0))  # what was published is never suppressed
-        doomed = _in_the_way(tree, leaf, node, rows, shown, allowed - int((node < 0).sum()))
-        if len(doomed):
-            node[doomed] = -1
-        elif (bad & (state < _SHOWN)).any() or (node[rows] == 0).any() or not len(rows):
-            refuse_broken(past, np.where(node >= 0, 0, -1), rules, table)  # what merging everything does not help
-            _refuse(past, np.ones(len(history), bool), history, rules)
-        else:
-            node = tree.merged(node, np.unique(tree.parent[node[rows]]))
+        rows = np.flatnonzero(bad[past.record])
+        if (bad & (state < _SHOWN)).any() or (node[rows] == 0).any():
+            refuse_broken(past, np.zeros_like(node), rules, table)
+        node = tree.merged(node, np.unique(tree.parent[node[rows]]))
 
 
 def _cheapest(tree: Tree, leaf: IntArray, rules: Rules, table: Table, past: EarlierReleases) -> IntArray:
@@ -333,27 +329,6 @@ def _broken(past: EarlierReleases, node: IntArray, history: IntArray, rules: Rul
     persons = None if table.persons is None else table.persons[there]
     found = [PublishedRows(past.record[there], coded, persons, rules).broken(history)]
     return np.unique(np.concatenate([*found, *(p.broken(history) for p in past.earlier)]))
-
-
-def _in_the_way(tree: Tree, leaf: IntArray, node: IntArray, rows: IntArray, shown: BoolArray, allowed: int) -> IntArray:
-    """Return rows to suppress instead of merging their cell: the fewest first, as many as allowed.
-
-    Only rows that were never published; and only if the rest below the parent is in order and holds more rows, or in
-    the root, where nothing can be merged.
-    """
-    if allowed <= 0:
-        return np.empty(0, np.int64)
-    left = node >= 0
-    size = np.bincount(node[rows], minlength=tree.n_nodes)
-    fixed = np.bincount(node[rows[shown[rows]]], minlength=tree.n_nodes)
-    cell = np.flatnonzero((size > 0) & (fixed == 0))
-    above = np.where(cell > 0, tree.parent[cell], 0)
-    held, bad = (tree.totals(np.bincount(leaf[chosen], minlength=tree.n_nodes)) for chosen in (left, rows))
-    fit = (bad[above] == size[cell]) & ((2 * size[cell] < held[above]) | (cell == 0))
-    cell = cell[fit][np.argsort(size[cell[fit]], kind="stable")]
-    cell = cell[np.cumsum(size[cell]) <= allowed]
-    doomed: IntArray = rows[np.isin(node[rows], cell)]
-    return doomed
 
 
 def _refuse(past: EarlierReleases, bad: BoolArray, history: IntArray, rules: Rules, final: bool = False) -> None:

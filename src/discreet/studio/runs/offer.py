@@ -68,7 +68,7 @@ def offer_of(workspace: Workspace, project: Project, form: str = "csv") -> Offer
         return Offer(None, str(error), number)
     if "history" in job.parameters and not project.follows and not earlier:
         people = [column.name for column in job.read_domain() if column.role in NAMING]
-        if any(each.fits and each.releases for each in workspace.datasets(project, people)):
+        if any(each.releases for each in workspace.datasets(project, people)):
             return Offer(None, _UNANSWERED, number, where="data")
     try:
         charge = charge_of(job)
