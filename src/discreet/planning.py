@@ -31,7 +31,7 @@ from discreet.synopses.boxes.grid import rules
 from discreet.synopses.boxes.tree import LevelBudgets as Division
 from discreet.synopses.marginals import PURE_SCORES, PURE_SINGLE, SCORES, SINGLE
 
-__all__ = ["Expectation", "LaterTables", "Outlook", "RowBound", "outlook"]
+__all__ = ["Expectation", "Outlook", "RowBound", "outlook"]
 
 
 def __dir__() -> list[str]:
@@ -105,38 +105,17 @@ class RowBound:
     error: float
 
 
-@dataclass(frozen=True)
-class LaterTables:
-    """Anonymous tables about the same people, one after another: what to expect of a release history.
-
-    Someone who leaves a group, or whose values change, hides among k - 1 others, who are left out too.
-    ``next_left_out`` and ``sixth_left_out`` are the shares of the people of the first table who are left out of the
-    second and the sixth, ``group`` is the number of people per group if all newcomers are published, and ``wait`` the
-    number of tables to skip until k of a group have left by themselves (None if no one leaves).
-
-    Examples
-    --------
-    >>> outlook(10_000, 2, k=5, leave=0.02, come=0.1).later
-    LaterTables(next_left_out=0.11, sixth_left_out=0.45, group=50, wait=36)
-    """
-
-    next_left_out: float
-    sixth_left_out: float
-    group: int
-    wait: int | None
-
-
 #: People in a group of a tree's first table, in multiples of k: a group of 2k is split.
 _GROUP = 1.4
 
 
-def _later(n: int, k: int, leave: float, come: float) -> LaterTables:
+def _later(n: int, k: int, leave: float, come: float) -> dict[str, Any]:
     """Forecast later tables: groups of the first one are too small to leave a group behind, so they go as a whole."""
     size = _GROUP * k
     lost = 1 - (1 - leave) ** size - leave
-    wait = math.ceil(k / (leave * size)) if leave else None
     group = min(n, math.ceil(k / come)) if come else math.ceil(size)
-    return LaterTables(round(lost, 2), round(1 - (1 - lost) ** 5, 2), group, wait)
+    wait = math.ceil(k / (leave * size)) if leave else None
+    return {"second": round(lost, 2), "sixth": round(1 - (1 - lost) ** 5, 2), "group": group, "wait": wait}
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,7 +123,10 @@ class Outlook(Frames):
     """Expected errors of all methods; `to_arrow`, `to_pandas` and `to_polars` give one row per method.
 
     ``rows`` has an `Expectation` per method, ``budgets`` the ε of their curves. With ``persons``, ``bounds`` has a
-    `RowBound` for each bound on the rows of a person. Other attributes are what was asked.
+    `RowBound` for each bound on the rows of a person. With ``leave`` or ``come``, ``later`` has the shares of people of
+    a first anonymous table who are left out of the ``second`` and the ``sixth``, so that those who leave or change
+    hide among them; the people per ``group`` if all newcomers are published; and how many tables to ``wait`` until k
+    of a group have left by themselves. Other attributes are what was asked.
 
     Examples
     --------
@@ -153,6 +135,8 @@ class Outlook(Frames):
     ['central histogram', 'grid synopsis', 'tree synopsis', 'marginal synopsis', 'local reports']
     >>> 0.1 < found["central histogram"].needed_epsilon < 0.2
     True
+    >>> outlook(10_000, 2, k=5, leave=0.02, come=0.1).later
+    {'second': 0.11, 'sixth': 0.45, 'group': 50, 'wait': 36}
     """
 
     n: int
@@ -168,7 +152,7 @@ class Outlook(Frames):
     persons: int | None = None
     bounds: tuple[RowBound, ...] = ()
     delta: float = 0.0
-    later: LaterTables | None = None
+    later: dict[str, Any] | None = None
 
     def __getitem__(self, method: str) -> Expectation:
         """Return a method by name."""

@@ -173,9 +173,10 @@ def _anonymous(
         t("plan.besides_anonymize"),
     )
     if later is not None:
-        lost = {"next": later.next_left_out, "sixth": later.sixth_left_out}
-        shown = {name: written(_written(share, "widths"), t) for name, share in lost.items()}
-        said += (t("plan.says_later", **shown, group=written(f"{later.group:,}", t)),)
+        shown = {name: _written(later[name], "widths") for name in ("second", "sixth")} | {
+            "group": f"{later['group']:,}"
+        }
+        said += (t("plan.says_later", **{name: written(text, t) for name, text in shown.items()}),)
     if domain is not None and not known:
         said = (t("plan.no_known"), *said)
     return _spoken(Forecast(error, _written(error, "widths"), said, picture, solved, hint), t)

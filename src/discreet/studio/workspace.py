@@ -20,10 +20,10 @@ import shutil
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet import noise
 from discreet.core import NAMING, write_whole
@@ -130,8 +130,7 @@ class Project:
 _SAID = {f.name: type(getattr(Project("", Path()), f.name)) for f in fields(Project) if f.name not in ("id", "folder")}
 
 
-@dataclass(frozen=True)
-class DataSet:
+class DataSet(NamedTuple):
     """Tables about the same people: the mark of the first, the latest, and the number of their releases."""
 
     mark: str
@@ -211,13 +210,11 @@ class Workspace:
         """Return the data sets of other tables whose people are named by a column among ``names``."""
         found: dict[str, DataSet] = {}
         for other in self.projects():
-            if not other.source or other.source == project.source or other.dataset == project.mark:
-                continue
-            if not {*_people(other)} & {*names}:
-                continue
-            done = sum(_state(status) == "done" for status in other.runs.glob("[0-9]*/status.json"))
-            known = found.get(other.dataset, DataSet(other.dataset, other, 0))
-            found[other.dataset] = replace(known, releases=known.releases + done)
+            mine = not other.source or other.source == project.source or other.dataset == project.mark
+            if not mine and not {*names}.isdisjoint(_people(other)):
+                done = sum(_state(status) == "done" for status in other.runs.glob("[0-9]*/status.json"))
+                _, latest, before = found.get(other.dataset, (None, other, 0))
+                found[other.dataset] = DataSet(other.dataset, latest, before + done)
         return list(found.values())
 
     def sweep(self) -> None:

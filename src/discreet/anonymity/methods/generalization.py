@@ -19,17 +19,9 @@ import pyarrow as pa
 from discreet.anonymity.growth.frontier import refuse_root
 from discreet.anonymity.growth.grid import Cells, Grid
 from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner
+from discreet.anonymity.release import together
 from discreet.anonymity.release.rows import FrozenPartition, PublishedCells
 from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan, refuse_unknown
-from discreet.anonymity.release.together import (
-    EarlierReleases,
-    broken_rows,
-    facts_together,
-    known_left_out,
-    refuse_broken,
-    refuse_whole,
-    settle_together,
-)
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.rules import Rules
@@ -115,7 +107,7 @@ class Generalization(Partitioner):
         return int(counts.rows[~kept].sum())
 
     def _decide_together(
-        self, table: Table, place: IntArray, past: EarlierReleases, stream: Any
+        self, table: Table, place: IntArray, past: together.EarlierReleases, stream: Any
     ) -> tuple[Cells, dict[str, Any]]:
         """Raise levels until few rows would be identified with the help of earlier releases; leave these out.
 
@@ -123,11 +115,10 @@ class Generalization(Partitioner):
         """
         given, rules = self._at_fit, self.rules_
         way, allowed = given.on_conflict, int(float(given.suppress) * table.n)
-        refuse_whole(rules, table)
+        together.refuse_whole(rules, table)
 
         def lost(own: IntArray) -> int:
-            chosen = known_left_out(past, own) if way == "new" else own
-            return int(broken_rows(past, chosen, rules, table).sum())
+            return int(together.broken_rows(past, together.wanted(past, own, way), rules, table).sum())
 
         levels, ladders, helpless = self.levels_, self._ladders, lost(np.zeros(table.n, np.int64))
         if given.levels is None and way != "refuse":
@@ -137,13 +128,13 @@ class Generalization(Partitioner):
         groups = [ladder[levels[g.name]] for g, ladder in zip(self.plan_.grids, ladders, strict=True)]
         partition = ClassesOf(groups, rules, 0.0, {})
         place = partition.route(table.bins)
-        own = settle_together(past, known_left_out(past, place) if way == "new" else place, rules, table, stream)
+        own = together.settle_together(past, together.wanted(past, place, way), rules, table, stream)
         out = own < 0
         if way in ("merge", "refuse") and (past.shown[past.record[out]].any() or out.sum() > allowed):
-            refuse_broken(past, place, rules, table)
+            together.refuse_broken(past, place, rules, table)
         shown, of = np.unique(own[~out], return_inverse=True)
         own[~out] = of.ravel()
-        told = {**facts_together(past, own, rules, table, way), "levels": levels}
+        told = {**together.facts_together(past, own, rules, table, way), "levels": levels}
         told |= {"chosen_on_the_records": given.levels is None, "suppression_allowed": float(given.suppress)}
         return Cells(self.plan_.grids, *_runs(groups, list(partition.known()[shown].T)), own), told
 

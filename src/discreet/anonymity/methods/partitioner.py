@@ -413,9 +413,9 @@ class Partitioner(Declared, Estimator):
         self, table: Table, place: IntArray, past: EarlierReleases, stream: Any
     ) -> tuple[Cells, dict[str, Any]]:
         """Find the cells of a release that is checked with earlier ones, and what is said of it."""
-        settings = {"suppress": float(self._at_fit.suppress), "on_conflict": self._at_fit.on_conflict}
-        found = enforce_together(self.tree_, place, self.rules_, table, past, stream=stream, **settings)
-        told = facts_together(past, found.node, self.rules_, table, self._at_fit.on_conflict)
+        way = self._at_fit.on_conflict
+        found = enforce_together(self.tree_, place, self.rules_, table, past, way, stream)
+        told = facts_together(past, found.node, self.rules_, table, way)
         return found.cells(self.tree_), {**self._facts(), **told, "leaves_merged": found.merged}
 
 

@@ -154,30 +154,21 @@ def read_past(records: Sequence[ReleaseRecord], table: Table) -> EarlierReleases
 
 
 def enforce_together(
-    tree: Tree,
-    leaf: IntArray,
-    rules: Rules,
-    table: Table,
-    past: EarlierReleases,
-    *,
-    suppress: float,
-    on_conflict: str,
-    stream: Any,
+    tree: Tree, leaf: IntArray, rules: Rules, table: Table, past: EarlierReleases, way: str, stream: Any
 ) -> EnforcedCells:
     """Find cells that keep the rules, alone and together with the earlier releases.
 
-    ``suppress`` is that of `enforce`, for "refuse". ``stream`` draws who is left out under "suppress" and "new".
+    ``way`` is one of `CONFLICTS`; ``stream`` draws who is left out under "suppress" and "new".
     """
     refuse_whole(rules, table)
-    if on_conflict == "refuse":
-        found = enforce(tree, leaf, rules, table.sensitive, suppress=suppress, persons=table.persons)
-        refuse_broken(past, found.node, rules, table)
-        return found
-    if on_conflict == "merge":
+    if way == "refuse":
+        node = enforce(tree, leaf, rules, table.sensitive, persons=table.persons).node
+        refuse_broken(past, node, rules, table)
+    elif way == "merge":
         node = _merged(tree, leaf, rules, table, past)
     else:
-        place = known_left_out(past, leaf) if on_conflict == "new" else leaf
-        node = settle_together(past, _cheapest(tree, place, rules, table, past), rules, table, stream)
+        cells = _cheapest(tree, wanted(past, leaf, way), rules, table, past)
+        node = settle_together(past, cells, rules, table, stream)
     merged = len(np.setdiff1d(np.unique(leaf[node >= 0]), node[node >= 0]))
     return EnforcedCells(node, merged, int((node < 0).sum()))
 
@@ -188,22 +179,19 @@ def refuse_whole(rules: Rules, table: Table) -> None:
     refuse_root(rules, table.sensitive, np.ones(table.n, bool), whole.ok, table.persons)
 
 
-def known_left_out(past: EarlierReleases, place: IntArray) -> IntArray:
-    """Return places without those of people who were published before."""
-    known = np.zeros(_levels(past.person), bool)
-    known[past.person[past.shown]] = True
-    return np.where(known[past.person[past.record]], -1, place)
+def wanted(past: EarlierReleases, place: IntArray, way: str) -> IntArray:
+    """Return places; under "new" without those of people who were published before."""
+    known = np.isin(past.person[past.record], past.person[past.shown])
+    return np.where(known & (way == "new"), -1, place)
 
 
-def facts_together(
-    past: EarlierReleases, node: IntArray, rules: Rules, table: Table, on_conflict: str
-) -> dict[str, Any]:
+def facts_together(past: EarlierReleases, node: IntArray, rules: Rules, table: Table, way: str) -> dict[str, Any]:
     """Return what a release says of itself and the earlier ones: their number, the levels, and rows left out."""
     final = np.where(node >= 0, past.histories(node)[1][past.record], -1)
     final[node >= 0] = np.unique(final[node >= 0], return_inverse=True)[1].ravel()
     out, shown = node < 0, past.shown[past.record]
     return {
-        "on_conflict": on_conflict,
+        "on_conflict": way,
         "earlier_releases": len(past.earlier),
         "reached_together": rules.measure(final, table.sensitive, table.persons).to_dict(),
         "left_out_published_before": int((out & shown).sum()),

@@ -210,20 +210,16 @@ def follow(visit: Visit) -> Response:
         raise DataSourceError("dataset: releases were made of this table; open it again to say something else")
     if chosen != OWN and chosen not in known:
         raise DataSourceError("dataset: it was forgotten since; open the table again")
-    project.follows = chosen
     if chosen != OWN:
         other = known[chosen].latest
         project.account = project.account or other.account
         if not project.columns and set(other.columns) == set(names) and other.schema_file.is_file():
             write_whole(project.schema_file, other.schema_file.read_text(encoding="utf-8"), private=True)
             project.columns, project.unused = list(names), dict(other.unused)
-            project.goal, project.parameters = other.goal, dict(other.parameters)
-            project.planned = dict(other.planned)
-    project.save()
-    for twin in twins:  # one table, one answer
-        if twin.id != project.id:
-            twin.follows = chosen
-            twin.save()
+            project.goal, project.parameters, project.planned = other.goal, dict(other.parameters), dict(other.planned)
+    for each in [project, *(twin for twin in twins if twin.id != project.id)]:  # one table, one answer
+        each.follows = chosen
+        each.save()
     return visit.to("data")
 
 
