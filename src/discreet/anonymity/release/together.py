@@ -169,8 +169,8 @@ def enforce_together(
     else:
         cells = _cheapest(tree, wanted(past, leaf, way), rules, table, past)
         node = settle_together(past, cells, rules, table, stream)
-    merged = len(np.setdiff1d(np.unique(leaf[node >= 0]), node[node >= 0]))
-    return EnforcedCells(node, merged, int((node < 0).sum()))
+    out = node < 0
+    return EnforcedCells(node, len(np.setdiff1d(leaf[~out], node[~out])), int(out.sum()))
 
 
 def refuse_whole(rules: Rules, table: Table) -> None:
@@ -187,9 +187,9 @@ def wanted(past: EarlierReleases, place: IntArray, way: str) -> IntArray:
 
 def facts_together(past: EarlierReleases, node: IntArray, rules: Rules, table: Table, way: str) -> dict[str, Any]:
     """Return what a release says of itself and the earlier ones: their number, the levels, and rows left out."""
-    final = np.where(node >= 0, past.histories(node)[1][past.record], -1)
-    final[node >= 0] = np.unique(final[node >= 0], return_inverse=True)[1].ravel()
     out, shown = node < 0, past.shown[past.record]
+    final = np.where(out, -1, past.histories(node)[1][past.record])
+    final[~out] = np.unique(final[~out], return_inverse=True)[1].ravel()
     return {
         "on_conflict": way,
         "earlier_releases": len(past.earlier),
