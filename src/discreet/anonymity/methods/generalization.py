@@ -115,7 +115,6 @@ class Generalization(Partitioner):
         """
         given, rules = self._at_fit, self.rules_
         way, allowed = given.on_conflict, int(float(given.suppress) * table.n)
-        together.refuse_whole(rules, table)
 
         def lost(own: IntArray) -> int:
             return int(together.broken_rows(past, together.wanted(past, own, way), rules, table).sum())

@@ -397,6 +397,8 @@ class Partitioner(Declared, Estimator):
         if records:
             if self._is_blind:
                 raise InvalidArgument("blind", True, "left out after the first release of a history", "blind=False")
+            whole = self.rules_.measure(np.zeros(table.n, np.int64), table.sensitive, table.persons)
+            refuse_root(self.rules_, table.sensitive, np.ones(table.n, bool), whole.ok, table.persons)
             past = read_past(records, table)
             cells, settings = self._decide_together(table, place, past, stream)
             notes.append(TOGETHER)

@@ -41,7 +41,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import noise
-from discreet.anonymity.growth.frontier import EnforcedCells, enforce, refuse_root
+from discreet.anonymity.growth.frontier import EnforcedCells, enforce
 from discreet.anonymity.growth.tree import Tree, grid_shares
 from discreet.anonymity.release.record import (
     ReleaseRecord,
@@ -160,7 +160,6 @@ def enforce_together(
 
     ``way`` is one of `CONFLICTS`; ``stream`` draws who is left out under "suppress" and "new".
     """
-    refuse_whole(rules, table)
     if way == "refuse":
         node = enforce(tree, leaf, rules, table.sensitive, persons=table.persons).node
         refuse_broken(past, node, rules, table)
@@ -171,12 +170,6 @@ def enforce_together(
         node = settle_together(past, cells, rules, table, stream)
     out = node < 0
     return EnforcedCells(node, len(np.setdiff1d(leaf[~out], node[~out])), int(out.sum()))
-
-
-def refuse_whole(rules: Rules, table: Table) -> None:
-    """Refuse a table that breaks the rules as a whole."""
-    whole = rules.measure(np.zeros(table.n, np.int64), table.sensitive, table.persons)
-    refuse_root(rules, table.sensitive, np.ones(table.n, bool), whole.ok, table.persons)
 
 
 def wanted(past: EarlierReleases, place: IntArray, way: str) -> IntArray:
@@ -268,7 +261,7 @@ def settle_together(past: EarlierReleases, place: IntArray, rules: Rules, table:
     Groups that break a rule are left out first. If someone who is not published any more is still among too few, others
     of the same history are left out with them. Both only take rows away, so it ends.
     """
-    node = place.copy()
+    node, k = place.copy(), max(rules.k, *(p.rules.k for p in past.earlier))
     while True:
         _, history = past.histories(node)
         broken = _broken(past, node, history, rules, table)
@@ -281,7 +274,6 @@ def settle_together(past: EarlierReleases, place: IntArray, rules: Rules, table:
         if rows.any():
             node[rows] = -1
             continue
-        k = max(rules.k, *(p.rules.k for p in past.earlier))
         gone = np.unique(np.stack([past.before[bad], past.person[bad]]), axis=1)[0]
         own = past.before[past.record]
         others = np.flatnonzero(np.isin(own, gone) & (node >= 0))
@@ -384,9 +376,7 @@ def _said(declared: Mapping[str, Any]) -> str:
 def _numbers(pieces: Sequence[pa.Array]) -> IntArray:
     """Number the texts of a column that comes in pieces, in the order of the texts."""
     encoded = pc.dictionary_encode(pa.concat_arrays(pieces))
-    order = np.asarray(pc.sort_indices(encoded.dictionary), np.int64)
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
+    rank = np.argsort(np.asarray(pc.sort_indices(encoded.dictionary), np.int64))
     return rank[np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)]
 
 
