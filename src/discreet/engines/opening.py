@@ -13,7 +13,7 @@ from discreet.core import Domain, promise_place
 from discreet.core.schema import Dialect, is_address, read_address, read_dialect
 from discreet.engines.source import Source
 from discreet.engines.tables.csv_file import CsvTable
-from discreet.engines.tables.escapes import file_is_escaped
+from discreet.engines.tables.escapes import format_of
 from discreet.engines.tables.formats.excel import ExcelTable
 from discreet.engines.tables.formats.sql import database
 from discreet.engines.tables.formats.statistics import StatisticsTable
@@ -182,13 +182,14 @@ def _file(path: Path, dialect: Dialect) -> Part:
         raise DataSourceError(f"data: {str(path)!r} is not a table of a known format; its name must end in {listed}")
     if suffix in _PARQUET:
         return ParquetTable(path)
+    # One of our own releases, or a part of one, whatever the table it was made of is written like.
+    ours = promise_place(path).is_file() or promise_place(path.parent).is_file()
     if suffix in _EXCEL:
-        return ExcelTable(path, dialect)
+        return ExcelTable(path, Dialect() if ours else dialect)
     if suffix in _STATISTICS:
         return StatisticsTable(path, suffix)
-    # One of our own releases, or a part of one, whatever the table it was made of is written like.
-    if promise_place(path).is_file() or promise_place(path.parent).is_file():
-        return CsvTable(path, Dialect(), escaped=file_is_escaped(path))
+    if ours:
+        return CsvTable(path, *format_of(path))
     tabs = suffix.startswith(".tsv") and dialect.delimiter == ","
     return CsvTable(path, dataclasses.replace(dialect, delimiter="\t") if tabs else dialect)
 

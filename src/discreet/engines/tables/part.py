@@ -33,6 +33,8 @@ class Part(Protocol):
     #: Whether the names were read from a first line, which may be a row after all: then no error quotes them, but for
     #: one that nearly is the name that was looked for (`near_names`).
     headed: bool = False
+    #: Whether columns of the first line had one name; later ones are numbered (`distinct_names`).
+    repeats: bool = False
     #: Whether reading is worth a thread of its own.
     slow: bool = False
 
@@ -51,6 +53,17 @@ class Part(Protocol):
         return encoder.arrow(piece)
 
 
+def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Number the later columns of one name: cost, cost_2. Columns without a name stay so."""
+    found: list[str] = []
+    for name in names:
+        number, new = 2, name
+        while name and new in found or (new != name and new in names):
+            number, new = number + 1, f"{name}_{number}"
+        found.append(new)
+    return tuple(found)
+
+
 def separated_by(names: Sequence[str]) -> str:
     """Return the mark that probably separates the fields of a file, if all of them were taken for one name."""
     return next((mark for mark in SEPARATORS if len(names) == 1 and mark in names[0]), "")
@@ -58,7 +71,7 @@ def separated_by(names: Sequence[str]) -> str:
 
 def near_names(part: Part, absent: Sequence[str]) -> str:
     """Suggest names of a table that may be meant by missing names; nothing if its first line may be a record."""
-    if part.bare or (part.headed and looks_like_a_record(part.names)):
+    if part.bare or (part.headed and (part.repeats or looks_like_a_record(part.names))):
         return ""
     if mark := separated_by(part.names):
         declared = f"delimiter = {json.dumps(mark)} under [source] of a schema (--schema)"

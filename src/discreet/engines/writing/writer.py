@@ -35,12 +35,13 @@ from discreet.core import (
 from discreet.engines.source import Source
 from discreet.engines.tables.escapes import EscapingWriter, are_escaped
 from discreet.engines.tables.part import StoredFile
+from discreet.engines.writing.formats import DialectWriter, WorkbookWriter
 from discreet.engines.writing.shuffled import Order, Shuffler
 from discreet.errors import DataSourceError
 
 PARQUET = (".parquet", ".pq")
 #: What a table can be called that is written; a name without an ending is CSV.
-WRITTEN = (".csv", ".txt", *PARQUET)
+WRITTEN = (".csv", ".txt", ".xlsx", *PARQUET)
 #: Rows that a `WrittenTable` shows.
 HEAD = 6
 
@@ -88,7 +89,7 @@ class WrittenTable:
 
 
 class RowWriter:
-    """Writes tables of one schema to a file: Parquet by the name's suffix, CSV otherwise."""
+    """Writes tables of one schema to a file: Parquet or a workbook by the name's suffix, CSV otherwise."""
 
     def __init__(self, path: str | Path, guarantee: Guarantee | None = None, order: Order | None = None) -> None:
         self._path = Path(path).expanduser()
@@ -127,7 +128,7 @@ class RowWriter:
         if self._writer is None:
             self._schema, self._head = table.schema, table.slice(0, 0)
             with writing(self._path):
-                self._writer = table_writer(self._out.file, table.schema, self._parquet, self._guarantee)
+                self._writer = table_writer(self._out.file, table.schema, self._path.suffix, self._guarantee)
         assert self._head is not None
         if self._head.num_rows < HEAD:
             self._head = pa.concat_tables([self._head, table.slice(0, HEAD - self._head.num_rows)]).combine_chunks()
@@ -150,13 +151,17 @@ class RowWriter:
         return WrittenTable(self._path, self.n_rows, tuple(self._schema.names), self._head, sealed)
 
 
-def table_writer(file: Any, schema: pa.Schema, parquet: bool, guarantee: Guarantee | None) -> Any:
+def table_writer(file: Any, schema: pa.Schema, suffix: str, guarantee: Guarantee | None) -> Any:
     """Open a writer of tables; a Parquet file carries what is promised of it."""
+    parquet = suffix.lower() in PARQUET
     if parquet and guarantee is not None:
         schema = schema.with_metadata({"discreet.guarantee": guarantee.to_json()})
     if parquet:
         return pq.ParquetWriter(file, schema)
-    plain = pa_csv.CSVWriter(file, schema)
+    if suffix.lower() == ".xlsx":
+        return WorkbookWriter(file, schema, None if guarantee is None else guarantee.domain)
+    form = None if guarantee is None else guarantee.parameters.get("csv")
+    plain = DialectWriter(file, schema, form) if form else pa_csv.CSVWriter(file, schema)
     return EscapingWriter(plain) if are_escaped(guarantee) else plain
 
 

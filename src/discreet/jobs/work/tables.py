@@ -11,7 +11,7 @@ from discreet import anonymity, engines
 from discreet.anonymity.risk import printed_columns, with_promise
 from discreet.core import Domain, Guarantee, nearest, promise_place, stage
 from discreet.engines import check_target, first_line
-from discreet.engines.tables import check_escapes, separated_by
+from discreet.engines.tables import format_facts, separated_by
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
 from discreet.jobs.charging import charged, checkable, repeated, standing
 from discreet.jobs.declare import Fix, WrongOption
@@ -34,7 +34,7 @@ def check(job: Job) -> None:
         _asked(job)
     else:
         check_target(job.places()["release"], promised=True)  # before budget goes into it
-        check_escapes(job.places()["release"], _domain(job), job.escapes)
+        format_facts(job.places()["release"], _domain(job), **job.form)
         _check_model(job, checkable(job, _model(job)))
         _key(job)
         if "history" in job.parameters:
@@ -123,7 +123,7 @@ def _anonymize(job: Job) -> JobResult:
     if "sample" in given:
         return _draw(job, target)
     check_target(target, promised=True)  # before a row is read
-    check_escapes(target, _domain(job), job.escapes)
+    format_facts(target, _domain(job), **job.form)
     model = _model(job)
     _check_model(job, model)
     key = _key(job)
@@ -141,7 +141,7 @@ def _anonymize(job: Job) -> JobResult:
         return _anonymize_large(job, model, target, settings)
     with history or nullcontext():  # from reading the earlier releases until this one is among them
         release = model.fit_transform(job.read_table(), **settings)
-        release.save(target, form="bounds" if given.get("bounds") else "text", escape_formulas=job.escapes)
+        release.save(target, form="bounds" if given.get("bounds") else "text", **job.form)
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     figures: dict[str, Any] = {"file": str(target), "rows": len(release)}
     figures |= {"left_out": release.suppressed + release.dropped, "without_value": release.dropped}
@@ -162,7 +162,7 @@ def _draw(job: Job, target: Path) -> JobResult:
     if earlier is None:
         stage("groups")
         form = "bounds" if job.parameters.get("bounds") else "text"
-        made = _model(job).release_file(job.read_table(), target, form=form, escape_formulas=job.escapes)
+        made = _model(job).release_file(job.read_table(), target, form=form, **job.form)
         figures["groups"] = made.cells.n_cells
     else:
         made = earlier
@@ -176,7 +176,7 @@ def _anonymize_large(job: Job, model: Any, target: Path, settings: dict[str, Any
     """Anonymize a table that does not fit in memory."""
     form = "bounds" if job.parameters.get("bounds") else "text"
     release = model.fit(job.read_table()).transform_file(
-        job.read_table(), target, form=form, escape_formulas=job.escapes, **settings
+        job.read_table(), target, form=form, **job.form, **settings
     )
     facts = release.guarantee.parameters
     dropped = facts["dropped_for_missing_values"]
