@@ -75,11 +75,6 @@ def with_format(
     return replace(guarantee, parameters={**guarantee.parameters, **facts}) if facts else guarantee
 
 
-def are_escaped(guarantee: Guarantee | None) -> bool:
-    """Return whether a promise says that texts are escaped."""
-    return guarantee is not None and FACT.items() <= dict(guarantee.parameters).items()
-
-
 def format_of(path: Path) -> tuple[Dialect, bool]:
     """Return how a released file is written and whether texts are escaped, by its guarantee or that of its folder."""
     for place in (path, path.absolute().parent):

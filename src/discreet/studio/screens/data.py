@@ -134,6 +134,7 @@ def show(visit: Visit, said: Mapping[str, str] | None = None, wrong: str = "") -
     except DiscreetError as error:
         content["fault"] = str(error)
     gone = project.uploaded and not project.uploads.exists()
+    content["sheets"] = heads.sheets_of(project)
     return visit.page(
         "data.html", 400 if wrong else 200, screen="data", said=said or {}, wrong=wrong, gone=gone,
         most=heads.MOST_ROWS, dialect=content["head"].dialect if content["head"] else Dialect(),
