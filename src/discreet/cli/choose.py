@@ -60,7 +60,7 @@ def choose(*, data: str, schema: str, column: str, **answers: str | None) -> Ite
 
 def _asked(name: str, answers: tuple[str, ...], texts: dict[str, str]) -> str:
     """Ask at a terminal; elsewhere a flag is needed."""
-    if not sys.stdin.isatty():
+    if not _at_terminal():
         raise InvalidArgument(f"--{name}", None, f"given: one of {', '.join(answers)}", f"--{name} {answers[0]}")
     console.print(f"\n[bold]{texts[name]}[/]")
     for number, answer in enumerate(answers, start=1):
@@ -71,3 +71,7 @@ def _asked(name: str, answers: tuple[str, ...], texts: dict[str, str]) -> str:
             return str(typed)
         if typed.isdecimal() and 1 <= int(typed) <= len(answers):
             return answers[int(typed) - 1]
+
+
+def _at_terminal() -> bool:
+    return sys.stdin.isatty()

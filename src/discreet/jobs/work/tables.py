@@ -145,8 +145,10 @@ def _anonymize(job: Job) -> JobResult:
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     figures: dict[str, Any] = {"file": str(target), "rows": len(release)}
     figures |= {"left_out": release.suppressed + release.dropped, "without_value": release.dropped}
-    quasi = release.guarantee.parameters["quasi_identifiers"]
-    figures |= {"given_away": _given_away(release, release.table, quasi)}
+    facts = release.guarantee.parameters
+    quasi = facts["quasi_identifiers"]
+    blank = {name: release.table[name].null_count for name in facts["reached"].get("l", ())}
+    figures |= {"given_away": _given_away(release, release.table, quasi), "blank": {n: v for n, v in blank.items() if v}}
     files = {"release": target, "promise": promise_place(target)}
     return replace(finish(job, sealed, files, figures, release), printed=release.guarantee.to_dict())
 
