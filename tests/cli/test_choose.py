@@ -6,6 +6,7 @@ import json
 import random
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,7 +20,7 @@ cost = {bounds = [0, 1000], role = "quasi-identifier"}
 town = {categories = ["Bonn", "Ulm"], role = "quasi-identifier"}
 ill = {categories = ["flu", "cold"], role = "sensitive"}
 """
-GOALS = sorted({goal for rules in choosing.RULES.values() for goals in rules.values() for goal in goals})
+GOALS = sorted({goal for rules in choosing.held()["rules"].values() for goals in rules.values() for goal in goals})
 
 
 def folder_with_a_table(folder: Path, schema: str = SCHEMA) -> Path:
@@ -60,7 +61,7 @@ def test_persons_of_the_schema_are_protected(tmp_path: Path, monkeypatch: pytest
 
 
 def test_every_answer_gives_three_ways_and_what_each_does_not_promise() -> None:
-    assert {len(set(goals)) for rules in choosing.RULES.values() for goals in rules.values()} == {3}
+    assert {len(set(goals)) for rules in choosing.held()["rules"].values() for goals in rules.values()} == {3}
     for often in choosing.QUESTIONS["often"]:
         found = chosen("rows", "partners", often)
         ways = [found["recommended"], *found["alternatives"]]  # type: ignore[misc]
@@ -76,7 +77,7 @@ def test_every_answer_gives_three_ways_and_what_each_does_not_promise() -> None:
 def test_questions_are_asked_at_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
     done = run("choose", "--want", "rows", catch=True)
     assert "try --who public" in str(done.exception)
-    monkeypatch.setattr("discreet.cli.choose._at_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.choose.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
     typed = iter(["nothing", "9", "2", "staff", "1"])
     monkeypatch.setattr("typer.prompt", lambda _: next(typed))
     assert "discreet anonymize people.csv --schema schema.toml --k 5 -o anonymous.csv" in run("choose").output

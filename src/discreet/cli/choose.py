@@ -40,7 +40,7 @@ def choose(*, data: str, schema: str, column: str, **answers: str | None) -> Ite
     texts = {name: said["en"] for name, said in choosing.held()["texts"].items()}
     said = {name: answers[name] or _asked(name, listed, texts) for name, listed in choosing.QUESTIONS.items()}
     found = []
-    for goal in choosing.RULES[said["want"]][said["who"]]:
+    for goal in choosing.goals(said["want"], said["who"]):
         model = choosing.held()["models"][goal]
         less = [texts[f"open_{model}"], texts[f"not_{goal}"]]
         less += [texts[f"again_{model}"]] if said["often"] == "monthly" else []
@@ -60,7 +60,7 @@ def choose(*, data: str, schema: str, column: str, **answers: str | None) -> Ite
 
 def _asked(name: str, answers: tuple[str, ...], texts: dict[str, str]) -> str:
     """Ask at a terminal; elsewhere a flag is needed."""
-    if not _at_terminal():
+    if not sys.stdin.isatty():
         raise InvalidArgument(f"--{name}", None, f"given: one of {', '.join(answers)}", f"--{name} {answers[0]}")
     console.print(f"\n[bold]{texts[name]}[/]")
     for number, answer in enumerate(answers, start=1):
@@ -71,7 +71,3 @@ def _asked(name: str, answers: tuple[str, ...], texts: dict[str, str]) -> str:
             return str(typed)
         if typed.isdecimal() and 1 <= int(typed) <= len(answers):
             return answers[int(typed) - 1]
-
-
-def _at_terminal() -> bool:
-    return sys.stdin.isatty()

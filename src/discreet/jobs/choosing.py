@@ -1,4 +1,4 @@
-"""Which method to use, by what is wanted, who receives it and how often. Texts and settings: ``choosing.toml``."""
+"""The method to use, by what is wanted, who receives it and how often: the rules are in ``choosing.toml``."""
 
 import re
 import shlex
@@ -9,43 +9,26 @@ from typing import Any
 from discreet.jobs.kinds import KINDS
 from discreet.jobs.options import SHELL
 
-
-#: The recommended kind of job and two alternatives, by what is wanted and who receives it.
-RULES = {
-    "counts": {
-        "public": ("synopsis", "synthesize", "anonymize"),
-        "partners": ("synopsis", "synthesize", "anonymize"),
-        "staff": ("synopsis", "anonymize", "synthesize"),
-    },
-    "rows": {
-        "public": ("synthesize", "anonymize", "perturb"),
-        "partners": ("anonymize", "synthesize", "perturb"),
-        "staff": ("anonymize", "synthesize", "perturb"),
-    },
-    "model": {
-        "public": ("synthesize", "synopsis", "anonymize"),
-        "partners": ("synthesize", "synopsis", "anonymize"),
-        "staff": ("synthesize", "anonymize", "synopsis"),
-    },
-    "clusters": dict.fromkeys(("public", "partners", "staff"), ("cluster", "synopsis", "synthesize")),
-    "places": {
-        "public": ("synopsis", "perturb", "anonymize"),
-        "partners": ("perturb", "synopsis", "anonymize"),
-        "staff": ("perturb", "anonymize", "synopsis"),
-    },
-    "telemetry": dict.fromkeys(("public", "partners", "staff"), ("sketch", "perturb", "synopsis")),
-}
 #: The questions with their answers, in the order in which they are asked.
-QUESTIONS = {"want": tuple(RULES), "who": tuple(RULES["counts"]), "often": ("once", "monthly")}
+QUESTIONS = {
+    "want": ("counts", "rows", "model", "clusters", "places", "telemetry"),
+    "who": ("public", "partners", "staff"),
+    "often": ("once", "monthly"),
+}
 
 
 @cache
 def held() -> dict[str, Any]:
-    """Return the settings and the texts."""
+    """Return the rules, the settings and the texts."""
     import tomllib
     from importlib.resources import files
 
     return tomllib.loads(files("discreet.jobs").joinpath("choosing.toml").read_text(encoding="utf-8"))
+
+
+def goals(want: str, who: str) -> list[str]:
+    """Return the recommended kind of job and two alternatives."""
+    return list(held()["rules"][want][who])
 
 
 def settings(goal: str, who: str = "", often: str = "once") -> dict[str, Any]:

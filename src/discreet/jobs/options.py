@@ -174,7 +174,7 @@ ESCAPE_FORMULAS = option(
     arguments=(),
 )  # fmt: skip
 CSV_DIALECT = option(
-    "csv_dialect", "text", "How CSV is written: as the input is, as programs do, or for Excel (German or English).",
+    "csv_dialect", "text", "How text is written: as the input is, as programs do, or for Excel (German or English).",
     "excel-de", default="input", choices=("input", "plain", "excel-de", "excel-en"), arguments=(), label="CSV for",
 )  # fmt: skip
 #: How a table is written.

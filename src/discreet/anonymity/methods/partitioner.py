@@ -209,8 +209,8 @@ class Partitioner(Declared, Estimator):
         data : array, data frame, table or path
             All records of the release. They are read twice and must be the same both times.
         target : str or Path
-            The file: Parquet or a workbook by its suffix (``.parquet``, ``.xlsx``), CSV otherwise. For a Spark frame, a new folder of
-            part files that executors and driver can reach; with ``order="input"`` the driver writes one file.
+            The file: Parquet or a workbook by its suffix (``.parquet``, ``.xlsx``), CSV otherwise. For a Spark frame, a
+            new folder of part files that executors and driver can reach; with ``order="input"`` the driver writes one.
         output : {"interval", "center"}
             As in `transform`; drawn rows ("sample") need the table in memory.
         form, escape_formulas, csv_dialect

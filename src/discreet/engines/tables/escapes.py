@@ -1,4 +1,4 @@
-"""How a table is written for spreadsheets: marks of a country in CSV files, and texts that are not run as formulas.
+"""Formats of tables for spreadsheets: marks of a country in CSV files, and texts that are not run as formulas.
 
 A spreadsheet runs a CSV cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a return. After an apostrophe it is
 shown as text. Numbers such as ``-5`` stay. A text that begins with apostrophes and then like a formula gets one more,
@@ -120,16 +120,3 @@ def unescaped_field(piece: Field) -> Field:
         text = piece.block[starts[row] : piece.ends[row]].tobytes().lstrip(b"'")
         starts[row] += bool(text) and text[0] in _FORMULA
     return replace(piece, starts=starts)
-
-
-class EscapingWriter:
-    """A writer of tables that escapes their texts."""
-
-    def __init__(self, writer: Any) -> None:
-        self._writer = writer
-
-    def write_table(self, table: pa.Table) -> None:
-        self._writer.write_table(escaped(table))
-
-    def close(self) -> None:
-        self._writer.close()

@@ -58,7 +58,7 @@ def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
     found: list[str] = []
     for name in names:
         number, new = 2, name
-        while name and new in found or (new != name and new in names):
+        while (name and new in found) or (new != name and new in names):
             number, new = number + 1, f"{name}_{number}"
         found.append(new)
     return tuple(found)

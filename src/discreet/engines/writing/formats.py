@@ -1,12 +1,14 @@
 """Writers of tables for spreadsheets: CSV with the marks of a country, and workbooks with numbers, dates and texts.
 
-A workbook is a ZIP file of XML (ECMA-376). Its bytes depend on the table alone. Every text is written as a text, so that
-no spreadsheet runs it as a formula.
+A workbook is a ZIP file of XML (ECMA-376, ``workbook.toml``). Its bytes depend on the table alone. Every text is
+written as a text, so that no spreadsheet runs it as a formula.
 """
 
 import re
+import tomllib
 import zipfile
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -22,38 +24,7 @@ from discreet.errors import DataSourceError
 _MOST_ROWS = 1 << 20
 #: Excel counts days from here, and knows none before March 1900.
 _FIRST_DAY, _SURE_DAY = -25_569, -25_508
-_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-_PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
-_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
-#: Everything in a workbook but its sheet. Styles: 1 dates, 2 times of day, 3 names of columns.
-_PARTS = {
-    "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types"><Default Extension="rels" ContentType="application/'
-    'vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>'
-    f'<Override PartName="/xl/workbook.xml" ContentType="{_TYPE}.sheet.main+xml"/>'
-    f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{_TYPE}.worksheet+xml"/>'
-    f'<Override PartName="/xl/styles.xml" ContentType="{_TYPE}.styles+xml"/></Types>',
-    "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" '
-    f'Type="{_OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-    "xl/workbook.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><sheets><sheet name="table" sheetId="1" '
-    'r:id="rId1"/></sheets></workbook>',
-    "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" '
-    f'Type="{_OFFICE}/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="{_OFFICE}/styles" '
-    'Target="styles.xml"/></Relationships>',
-    "xl/styles.xml": f'<styleSheet xmlns="{_MAIN}"><numFmts count="2"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/>'
-    '<numFmt numFmtId="165" formatCode="hh:mm:ss"/></numFmts><fonts count="2"><font><sz val="11"/><name val="Calibri"/>'
-    '</font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill '
-    'patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border/>'
-    '</borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="4"><xf/><xf numFmtId="164" '
-    'applyNumberFormat="1"/><xf numFmtId="165" applyNumberFormat="1"/><xf fontId="1" applyFont="1"/></cellXfs>'
-    '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>',
-}  # fmt: skip
-_SHEET = (
-    f'<worksheet xmlns="{_MAIN}"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" '
-    'activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><sheetFormatPr defaultRowHeight="15"/>'
-    '<cols><col min="1" max="{columns}" width="16" customWidth="1"/></cols><sheetData>'
-)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _TEXT = '<c{style} t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>'
 
@@ -62,19 +33,24 @@ class WorkbookWriter:
     """Writes tables of one schema to a sheet. Columns of dates and times are found by type or declaration."""
 
     def __init__(self, file: Any, schema: pa.Schema, domain: Domain | None) -> None:
+        around = tomllib.loads(files("discreet.engines.writing").joinpath("workbook.toml").read_text(encoding="utf-8"))
         self._zip = zipfile.ZipFile(file, "w")
-        for name, text in _PARTS.items():
+        for name, text in around["parts"].items():
             self._zip.writestr(_entry(name), _HEAD + text)
         self._sheet = self._zip.open(_entry("xl/worksheets/sheet1.xml"), "w", force_zip64=True)
         self._rows, self._declared = 1, {column.name: column for column in domain or ()}
         names = "".join(_TEXT.format(style=' s="3"', text=_plain(name)) for name in schema.names)
-        self._put(_HEAD + _SHEET.format(columns=max(len(schema.names), 1)) + f"<row>{names}</row>")
+        begin = around["sheet"]["begin"].format(columns=max(len(schema.names), 1))
+        self._end = around["sheet"]["end"]
+        self._put(f"{_HEAD}{begin}<row>{names}</row>")
 
     def write_table(self, table: pa.Table) -> None:
         """Write some rows."""
         self._rows += table.num_rows
         if self._rows > _MOST_ROWS:
-            raise DataSourceError(f"output: a sheet holds at most {_MOST_ROWS - 1:,} rows; name a .csv or .parquet file")
+            raise DataSourceError(
+                f"output: a sheet holds at most {_MOST_ROWS - 1:,} rows; name a .csv or .parquet file"
+            )
         cells = [self._cells(name, table[name].combine_chunks()) for name in table.column_names]
         if table.num_rows:
             self._put("<row>" + "</row><row>".join(map("".join, zip(*cells, strict=True))) + "</row>")
@@ -106,7 +82,7 @@ class WorkbookWriter:
     def close(self) -> None:
         """Finish the sheet and the file."""
         if self._zip.fp is not None:
-            self._put("</sheetData></worksheet>")
+            self._put(self._end)
             self._sheet.close()
             self._zip.close()
 
@@ -150,7 +126,11 @@ class DialectWriter:
                 texts = self._quoted(texts)
             fields.append(pc.fill_null(texts, '""' if table.num_columns == 1 else ""))
         if table.num_rows:
-            self._put(self._end.join(pc.binary_join_element_wise(*fields, pa.scalar(self._mark, pa.large_string())).to_pylist()))
+            self._put(
+                self._end.join(
+                    pc.binary_join_element_wise(*fields, pa.scalar(self._mark, pa.large_string())).to_pylist()
+                )
+            )
 
     def _quoted(self, texts: Any) -> Any:
         special = pc.match_substring_regex(texts, rf'["\r\n\{self._mark}]|^$|^\s|\s$')
@@ -158,7 +138,7 @@ class DialectWriter:
         return pc.if_else(special, pc.replace_substring_regex(doubled, r"(?s)\A(.*)\z", r'"\1"'), texts)
 
     def _put(self, text: str) -> None:
-        # Written in one piece after another, of which only the first begins with a mark.
+        # Only the first piece begins with a mark.
         plain = "utf-16-le" if self._encoding == "utf-16" else self._encoding
         self._file.write((text + self._end).encode(plain, "replace"))
 

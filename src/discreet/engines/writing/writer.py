@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from discreet.core import (
     writing,
 )
 from discreet.engines.source import Source
-from discreet.engines.tables.escapes import FACT, EscapingWriter
+from discreet.engines.tables.escapes import FACT, escaped
 from discreet.engines.tables.part import StoredFile
 from discreet.engines.writing.formats import DialectWriter, WorkbookWriter
 from discreet.engines.writing.shuffled import Order, Shuffler
@@ -162,7 +163,7 @@ class RowWriter:
 def table_writer(
     file: Any, schema: pa.Schema, suffix: str, guarantee: Guarantee | None, facts: Mapping[str, Any] | None = None
 ) -> Any:
-    """Open a writer of tables; a Parquet file carries what is promised of it. ``facts``: the format (`format_facts`)."""
+    """Open a writer of tables; a Parquet file carries what is promised of it. ``facts``: its format."""
     parquet = suffix.lower() in PARQUET
     if parquet and guarantee is not None:
         schema = schema.with_metadata({"discreet.guarantee": guarantee.to_json()})
@@ -172,7 +173,9 @@ def table_writer(
         return WorkbookWriter(file, schema, None if guarantee is None else guarantee.domain)
     told = facts or ({} if guarantee is None else guarantee.parameters)
     plain = DialectWriter(file, schema, told["csv"]) if told.get("csv") else pa_csv.CSVWriter(file, schema)
-    return EscapingWriter(plain) if FACT.items() <= told.items() else plain
+    if not FACT.items() <= told.items():
+        return plain
+    return SimpleNamespace(write_table=lambda table: plain.write_table(escaped(table)), close=plain.close)
 
 
 def write_table(

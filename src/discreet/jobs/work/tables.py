@@ -148,7 +148,10 @@ def _anonymize(job: Job) -> JobResult:
     facts = release.guarantee.parameters
     quasi = facts["quasi_identifiers"]
     blank = {name: release.table[name].null_count for name in facts["reached"].get("l", ())}
-    figures |= {"given_away": _given_away(release, release.table, quasi), "blank": {n: v for n, v in blank.items() if v}}
+    figures |= {
+        "given_away": _given_away(release, release.table, quasi),
+        "blank": {n: v for n, v in blank.items() if v},
+    }
     files = {"release": target, "promise": promise_place(target)}
     return replace(finish(job, sealed, files, figures, release), printed=release.guarantee.to_dict())
 
@@ -177,9 +180,7 @@ def _draw(job: Job, target: Path) -> JobResult:
 def _anonymize_large(job: Job, model: Any, target: Path, settings: dict[str, Any]) -> JobResult:
     """Anonymize a table that does not fit in memory."""
     form = "bounds" if job.parameters.get("bounds") else "text"
-    release = model.fit(job.read_table()).transform_file(
-        job.read_table(), target, form=form, **job.form, **settings
-    )
+    release = model.fit(job.read_table()).transform_file(job.read_table(), target, form=form, **job.form, **settings)
     facts = release.guarantee.parameters
     dropped = facts["dropped_for_missing_values"]
     figures = {"file": str(target), "rows": len(release), "left_out": facts["suppressed"] + dropped}

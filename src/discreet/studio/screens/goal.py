@@ -32,7 +32,7 @@ def guide(visit: Visit) -> Response:
     answers = {name: visit.query.get(name, "") for name in asked}
     step = next((name for name, said in answers.items() if said not in asked[name]), "")
     told = [(name, said) for name, said in answers.items() if said in asked[name]]
-    found = () if step else choosing.RULES[answers["want"]][answers["who"]]
+    found = [] if step else choosing.goals(answers["want"], answers["who"])
     more: dict[str, Any] = {
         "step": step, "found": found, "answers": told, "options": asked.get(step, ()), "goals": GOALS,
         "models": MODELS, "again": answers["often"] == "monthly",
