@@ -1,5 +1,6 @@
 """The verb `choose`: which command to use, and what it does not promise."""
 
+import shlex
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -53,9 +54,10 @@ def choose(*, data: str, schema: str, column: str, **answers: str | None) -> Ite
             console.print(f"  [cyan]{escape(line)}[/]", highlight=False, soft_wrap=True)
         console.print(f"Promised: {escape(each['promised'])}", highlight=False)
         console.print(f"[yellow]Not promised:[/] {escape(' '.join(each['not_promised']))}", highlight=False)
-    roles = " Anonymous tables need roles in it." if "anonymize" in [each["goal"] for each in found] else ""
-    console.print(f"\nThe schema declares the columns; draft one with  discreet schema {escape(data)} -o "
-                  f"{escape(schema)}.{roles}", highlight=False)  # fmt: skip
+    roles = ", with roles for an anonymous table" if "anonymize" in [each["goal"] for each in found] else ""
+    console.print(f"\nThe schema declares the columns{roles}. This drafts one:")
+    draft = f"discreet schema {shlex.quote(data)} -o {shlex.quote(schema)}"
+    console.print(f"  [cyan]{escape(draft)}[/]", highlight=False, soft_wrap=True)
 
 
 def _asked(name: str, answers: tuple[str, ...], texts: dict[str, str]) -> str:

@@ -108,7 +108,7 @@ def look(proposed: Proposal, source: Source, rows: int) -> Proposal:
     table = source.parts[0]
     seen = _texts(table, rows)
     values = [v for column in seen for v in column]
-    missing = tuple(m for m in MISSING if m in set(values))
+    missing, encoding = tuple(m for m in MISSING if m in set(values)), proposed.dialect.encoding
     columns = [[v for v in column if v and v not in missing] for column in seen]
     marks = tuple(m for m in _MARKS if any(_marked(column, re.escape(m)) for column in columns))
     bare = [[_unmarked(v, marks) for v in column] for column in columns]
@@ -120,6 +120,7 @@ def look(proposed: Proposal, source: Source, rows: int) -> Proposal:
     dialect = replace(
         proposed.dialect, decimal=decimal, thousands=thousands, marks=marks, dates=formats, true=true, false=false,
         missing=missing, looked=rows,
+        encoding="windows-1252" if encoding == "utf-8" and any("\ufffd" in v for v in values) else encoding,
     )  # fmt: skip
     kinds = {name: _kind(c, b, dialect) for name, c, b in zip(table.names, columns, bare, strict=True)}
     return Proposal(dialect, proposed.reasons, {name: kind for name, kind in kinds.items() if kind})

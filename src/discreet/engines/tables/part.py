@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
@@ -57,10 +58,8 @@ def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
     """Number the later columns of one name: cost, cost_2. Columns without a name stay so."""
     found: list[str] = []
     for name in names:
-        number, new = 2, name
-        while (name and new in found) or (new != name and new in names):
-            number, new = number + 1, f"{name}_{number}"
-        found.append(new)
+        free = (new for number in count(2) if (new := f"{name}_{number}") not in (*found, *names))
+        found.append(next(free) if name and name in found else name)
     return tuple(found)
 
 

@@ -126,11 +126,8 @@ class DialectWriter:
                 texts = self._quoted(texts)
             fields.append(pc.fill_null(texts, '""' if table.num_columns == 1 else ""))
         if table.num_rows:
-            self._put(
-                self._end.join(
-                    pc.binary_join_element_wise(*fields, pa.scalar(self._mark, pa.large_string())).to_pylist()
-                )
-            )
+            joined = pc.binary_join_element_wise(*fields, pa.scalar(self._mark, pa.large_string()))
+            self._put(self._end.join(joined.to_pylist()))
 
     def _quoted(self, texts: Any) -> Any:
         special = pc.match_substring_regex(texts, rf'["\r\n\{self._mark}]|^$|^\s|\s$')

@@ -145,7 +145,7 @@ def show(visit: Visit, said: Mapping[str, str] | None = None, wrong: str = "") -
 def _differences(held: Dialect, better: Dialect, t: words.T) -> list[tuple[str, str]]:
     """Say how rows are written where the table is read otherwise; a comma among decimals would be a missing value."""
     said = []
-    for name in ("decimal", "thousands", *_LISTS):
+    for name in ("decimal", "thousands", "encoding", *_LISTS):
         value = getattr(better, name)
         if value != getattr(held, name) and value:
             shown = ", ".join(value) if name in _LISTS else value.replace(" ", "␣")
