@@ -42,6 +42,6 @@ class Origin:
 
 _HELD = tomllib.loads(files("discreet.datasets").joinpath("origins.toml").read_text(encoding="utf-8"))
 ORIGINS = {
-    name: Origin(**{key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()})
+    name: Origin(**{key: tuple(v) if isinstance(v, list) else v for key, v in facts.items()})  # type: ignore[arg-type]
     for name, facts in _HELD.items()
 }

@@ -2,6 +2,7 @@
 
 import ast
 import os
+from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from discreet import anonymity, engines
 from discreet.anonymity.risk import printed_columns, with_promise
 from discreet.core import Domain, Guarantee, nearest, promise_place, stage
 from discreet.engines import check_target, first_line
+from discreet.engines.readers import column_batches
 from discreet.engines.tables import format_facts, separated_by
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
 from discreet.jobs.charging import charged, checkable, repeated, standing
@@ -145,13 +147,8 @@ def _anonymize(job: Job) -> JobResult:
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     figures: dict[str, Any] = {"file": str(target), "rows": len(release)}
     figures |= {"left_out": release.suppressed + release.dropped, "without_value": release.dropped}
-    facts = release.guarantee.parameters
-    quasi = facts["quasi_identifiers"]
-    blank = {name: release.table[name].null_count for name in facts["reached"].get("l", ())}
-    figures |= {
-        "given_away": _given_away(release, release.table, quasi),
-        "blank": {n: v for n, v in blank.items() if v},
-    }
+    quasi = release.guarantee.parameters["quasi_identifiers"]
+    figures |= _worries(release, release.table, quasi)
     files = {"release": target, "promise": promise_place(target)}
     return replace(finish(job, sealed, files, figures, release), printed=release.guarantee.to_dict())
 
@@ -185,19 +182,22 @@ def _anonymize_large(job: Job, model: Any, target: Path, settings: dict[str, Any
     dropped = facts["dropped_for_missing_values"]
     figures = {"file": str(target), "rows": len(release), "left_out": facts["suppressed"] + dropped}
     quasi = [each for name in facts["quasi_identifiers"] for each in printed_columns(name, release.names)]
-    figures |= {"without_value": dropped, "given_away": _given_away(release, target, quasi)}
+    figures |= {"without_value": dropped, **_worries(release, target, quasi)}
     files = {"release": target, "promise": promise_place(target)}
     return replace(finish(job, release.guarantee, files, figures, release), printed=release.guarantee.to_dict())
 
 
-def _given_away(release: Any, table: Any, quasi: list[str]) -> dict[str, float]:
-    """Return the share of rows in groups with a single value of a sensitive column, if there are any."""
+def _worries(release: Any, table: Any, quasi: list[str]) -> dict[str, dict[str, float]]:
+    """Return, by sensitive column, the share of rows in groups with a single value, and the number of blanks."""
     facts = release.guarantee.parameters
-    secret = list(facts["reached"].get("l", ()))
+    secret, blank = list(facts["reached"].get("l", ())), Counter[str]()
+    for _, columns in column_batches(engines.open(table), secret) if secret else ():
+        blank.update({name: column.null_count for name, column in columns.items() if column.null_count})
     if not secret or not len(release) or facts["output"] == "sample":
-        return {}
+        return {"given_away": {}, "blank": dict(blank)}
     found = anonymity.risk(table, quasi, secret).sensitive
-    return {name: each.homogeneous for name, each in found.items() if each.homogeneous > 0}
+    alike = {name: each.homogeneous for name, each in found.items() if each.homogeneous > 0}
+    return {"given_away": alike, "blank": dict(blank)}
 
 
 def _promised(job: Job) -> dict[str, list[str]]:
