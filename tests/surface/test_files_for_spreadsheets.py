@@ -220,6 +220,16 @@ def test_answers_by_group_are_written_as_tables(folder: Path) -> None:
     assert float((folder / "one.csv").read_text().splitlines()[1].split(",")[1]) == one.figures["value"]
 
 
+def test_another_form_of_paid_synthetic_rows_is_free(folder: Path) -> None:
+    account = dc.Account.create(folder / "k.account", dataset="k", epsilon=1, delta=1e-6)
+    for name, more in (("a.csv", {}), ("a.csv", {"csv_dialect": "excel-de"}), ("a.xlsx", {})):
+        given = {"epsilon": 1.0, "delta": 1e-9, "account": "k.account", **more}
+        dc.Job("synthesize", "k.csv", "c.toml", given, {"table": name}, folder).run()
+        assert account.remaining < 1e-9
+    assert (folder / "a.csv").read_bytes().startswith(b"\xef\xbb\xbf")
+    assert len(_cells(folder / "a.xlsx")) == len((folder / "a.csv").read_bytes().splitlines()) - 1
+
+
 def test_every_text_and_number_is_given_back_by_other_readers() -> None:
     texts = ["", " a", "a ", '"', ";", ",", "a\nb", "\r", "ü", "=1", None, "a;b", "\t", "'", "x" * 99]
     numbers = [1.5, -0.25, 1e22, 1e-7, 0.0, None, 123456.789, *([2.0] * 8)]

@@ -64,13 +64,12 @@ def commands(goal: str, who: str, often: str, data: str, schema: str, column: st
 
 def _person(schema: str) -> tuple[str, bool]:
     """Return the person column of a schema file, if there is one, and whether the unit of privacy is declared."""
-    try:
-        import tomllib
+    import tomllib
 
+    try:
         known = tomllib.loads(Path(schema).read_text(encoding="utf-8"))
         unit, columns = known.get("unit"), known.get("columns", {})
-        people = [name for name, said in columns.items() if said.get("role") == "person"]
-        named = unit.get("person", "") if isinstance(unit, dict) else ""
-        return named or (people[0] if people else ""), bool(unit)
+        named = [unit.get("person", "")] if isinstance(unit, dict) else []
+        return [*named, *(n for n, said in columns.items() if said.get("role") == "person"), ""][0], bool(unit)
     except (OSError, ValueError, AttributeError):  # the command says what is wrong
         return "", False
