@@ -205,6 +205,7 @@ class Partitioner(Declared, Estimator):
         identifiers: str = "drop",
         key: bytes | None = None,
         escape_formulas: bool = False,
+        csv_dialect: str = "input",
     ) -> WrittenTable:
         """Release records to a file in two passes: for tables larger than memory, and Spark frames.
 
@@ -217,11 +218,11 @@ class Partitioner(Declared, Estimator):
         data : array, data frame, table or path
             All records of the release. They are read twice and must be the same both times.
         target : str or Path
-            The file: Parquet by its suffix (``.parquet``, ``.pq``), CSV otherwise. For a Spark frame, a new folder of
-            part files that executors and driver can reach; with ``order="input"`` the driver writes one file.
+            The file: Parquet or a workbook by its suffix (``.parquet``, ``.xlsx``), CSV otherwise. For a Spark frame, a
+            new folder of part files that executors and driver can reach; with ``order="input"`` the driver writes one.
         output : {"interval", "center"}
             As in `transform`; drawn rows ("sample") need the table in memory.
-        form, escape_formulas
+        form, escape_formulas, csv_dialect
             As in `Release.save`.
         random_state, order, identifiers, key
             As in `transform`, with the same order for the same seed (for a Spark frame, another one). Shuffling more
@@ -240,7 +241,7 @@ class Partitioner(Declared, Estimator):
             If the second pass met other rows than the first.
         """
         check_fitted(self, "plan_")
-        delivery = Delivery(output, random_state, order, identifiers, key, form, escape_formulas)
+        delivery = Delivery(output, random_state, order, identifiers, key, form, escape_formulas, csv_dialect)
         told: dict[str, Any] = {"method": type(self).__name__, "notes": self._notes()}
         return release_file(data, target, self.plan_, self.rules_, self._frozen_partition(), delivery, **told)
 
