@@ -18,6 +18,7 @@ from discreet import noise
 from discreet.core import (
     Box,
     Categorical,
+    Code,
     Date,
     Declared,
     Domain,
@@ -260,6 +261,10 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
         return columns
 
     def _mechanisms(self, domain: Domain) -> tuple[Any, dict[str, Response]]:
+        for column in domain:
+            if isinstance(column, Code):
+                what = "columns of numbers and categories; codes have no distance"
+                raise InvalidArgument("domain", column.name, what, f"leaving {column.name!r} out")
         numeric = numeric_names(domain)
         categorical = {c.name: max(len(c.categories), 2) for c in domain if isinstance(c, Categorical)}
         numbers = numeric_mechanism(self, domain) if numeric else None

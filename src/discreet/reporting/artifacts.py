@@ -9,7 +9,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet.anonymity.release import META as RECORD
-from discreet.core import PROMISE_ENDING, Categorical, Domain, promise_place
+from discreet.core import PROMISE_ENDING, Categorical, Code, Domain, promise_place
 from discreet.engines import PARQUET
 from discreet.engines.tables import format_of, sheet_as_csv, unescaped
 from discreet.errors import FormatError
@@ -51,7 +51,7 @@ def _of_parquet(path: Path) -> str:
 
 def read_released(path: Path, domain: Domain | None) -> pa.Table:
     """Read a released table. Categories are texts: as a number, 01234 would be another category."""
-    texts = {c.name: pa.string() for c in domain or () if isinstance(c, Categorical)}
+    texts = {c.name: pa.string() for c in domain or () if isinstance(c, (Categorical, Code))}
     form, marked = format_of(path)
     options = pa_csv.ConvertOptions(
         column_types=texts, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False,

@@ -95,8 +95,9 @@ class Partitioner(Declared, Estimator):
         "frequent ones together.",
     )  # fmt: skip
     hierarchies: Mapping[str, Any] | None = option(
-        default=None, job="hierarchy", help="From categorical column to a `Hierarchy`, nested groups, or \"merge\".",
-        details='"merge" groups rare categories of the build records. A cell that is a group prints its label.',
+        default=None, job="hierarchy", help="From column to a `Hierarchy`, nested groups, or \"merge\".",
+        details='"merge" groups rare categories of the build records. Numbers and dates take named intervals '
+        '("0..17 minor, 18+ adult"), widths or calendar units. A cell that is a group prints its label.',
     )  # fmt: skip
     suppress: float = option(
         default=0.0, low=0, high=1, example=0.01,
@@ -365,7 +366,7 @@ class Partitioner(Declared, Estimator):
         """Check the options against the declared columns; ``names`` are for a domain without names."""
         self.read_options()
         rules = Rules(self.k, self.l_diversity, self.l_kind, self.c, self.t_closeness, self.t_kind)
-        roles = {name: getattr(self, name) for name in ("sensitive", "target", "keep", "person", "grid")}
+        roles = {name: getattr(self, name) for name in ("sensitive", "target", "keep", "person", "grid", "hierarchies")}
         plan = make_plan(self.domain, names, **roles)
         if isinstance(plan.domain.unit, Person):
             rules = replace(rules, per_person=True)

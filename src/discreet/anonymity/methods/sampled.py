@@ -190,7 +190,7 @@ class SampledGeneralization(Declared, Estimator):
 
     def _settings(self, names: Any) -> tuple[TablePlan, list[Ladder]]:
         sampling_epsilon(self.k, self.sample, self.delta)
-        plan = make_plan(self.domain, names, grid=self.grid)
+        plan = make_plan(self.domain, names, self.hierarchies, grid=self.grid)
         if self.levels is None:
             what = "given: levels chosen on the rows reveal something about them, and sampling then proves nothing"
             raise InvalidArgument("levels", None, what, f"levels={{{plan.quasi[0]!r}: 1}}")

@@ -23,6 +23,7 @@ from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.printed import PROMISE_KEY, with_legend
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import (
+    Code,
     Date,
     FloatArray,
     Guarantee,
@@ -31,7 +32,6 @@ from discreet.core import (
     Time,
     checks,
     date_array,
-    time_array,
     write_with_promise,
 )
 from discreet.engines import PARQUET, check_target
@@ -363,8 +363,8 @@ def _bounds(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
 
 def number_array(grid: Grid, values: FloatArray, whole: bool) -> pa.Array:
     """Write numbers of a column as Arrow: dates, times and whole ones as such, NaN as missing."""
-    if isinstance(grid.column, (Date, Time)):
-        return (date_array if isinstance(grid.column, Date) else time_array)(values)
+    if isinstance(grid.column, (Date, Time, Code)):
+        return date_array(values) if isinstance(grid.column, Date) else grid.column.array(values)
     missing = np.isnan(values)
     if whole or isinstance(grid.column, Integer):
         return pa.array(np.rint(np.where(missing, 0, values)).astype(np.int64), mask=missing)
@@ -375,7 +375,7 @@ def _points(grid: Grid, ends: Sequence[Any], pick: Callable[[Any], float]) -> pa
     """Return a place of every interval; None stands for missing."""
     points = np.array([np.nan if e is None else pick(e) for e in ends], np.float64)
     missing = np.isnan(points)
-    whole = isinstance(grid.column, Integer) and not isinstance(grid.column, (Date, Time))
+    whole = isinstance(grid.column, Integer) and not isinstance(grid.column, (Date, Time, Code))
     if whole and (points[~missing] % 1).any():  # between two whole numbers
         return pa.array(points, mask=missing)
     return number_array(grid, points, False)
@@ -384,7 +384,7 @@ def _points(grid: Grid, ends: Sequence[Any], pick: Callable[[Any], float]) -> pa
 def _centers(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
     shown = _intervals(cells, own)
     for j, grid in enumerate(cells.grids):
-        if grid.numeric:
+        if grid.numeric and not isinstance(grid.column, Code):  # codes have no middle
             ends = [grid.bounds(int(a), int(b)) for a, b in zip(cells.first[:, j], cells.last[:, j], strict=True)]
             shown[grid.name] = _points(grid, ends, lambda e: (e[0] + e[1]) / 2).take(pa.array(own))
     return shown

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from discreet.core import (
     Categorical,
+    Code,
     Column,
     Date,
     FloatArray,
@@ -31,7 +32,6 @@ from discreet.core import (
     date_array,
     payload_of,
     promise_place,
-    time_array,
     writing,
 )
 from discreet.engines.source import Source
@@ -230,7 +230,7 @@ def declared_type(column: Column) -> pa.DataType:
     if isinstance(column, Categorical):
         kinds = set(map(type, column.categories))
         return pa.bool_() if kinds == {bool} else pa.int64() if kinds == {int} else pa.large_string()
-    if isinstance(column, (Date, Time)):
+    if isinstance(column, (Date, Time, Code)):
         return pa.large_string()
     return pa.int64() if isinstance(column, Integer) else pa.float64()
 
@@ -243,7 +243,7 @@ def declared_values(column: Column, coordinates: FloatArray) -> pa.Array:
         places = np.where(missing, 0, coordinates).astype(np.int64)
         return pa.array(plain, kind).take(pa.array(places, mask=missing))
     inside = np.clip(coordinates, column.low, column.high)
-    if isinstance(column, (Date, Time)):
-        return (date_array if isinstance(column, Date) else time_array)(inside).cast(kind)
+    if isinstance(column, (Date, Time, Code)):
+        return (date_array(inside) if isinstance(column, Date) else column.array(inside)).cast(kind)
     # Adding 0.0 takes the sign off -0.0: equal numbers that are counted as one value are written alike.
     return pa.array(np.where(missing, 0.0, inside) + 0.0, mask=missing).cast(kind)

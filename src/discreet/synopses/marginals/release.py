@@ -174,7 +174,7 @@ def _single(opening: OpenRelease, grid: AxisGrids, price: Price) -> Findings:
     raw = opening.source.marginals(job)
     with opening.gate.sequential("columns") as columns:
         for j, (column, counts, paid) in enumerate(zip(opening.domain, raw, prices, strict=True)):
-            groups = levels(column, len(counts))
+            groups = levels(column, len(counts), grid.boxes(j)[0])
             # Half for the finest level, the rest for the wider ones.
             parts: Any = paid.divide([max(len(groups) - 1, 1), *[1] * (len(groups) - 1)])
             told = [
