@@ -105,6 +105,9 @@ def _draft(
     if headed and len(names) == 1:
         hint = "There is only one name. If it is a title above the table, use --skip 1."
         found = replace(found, reasons=(*found.reasons, hint))
+    if source.parts[0].repeats:
+        hint = "Several columns have one name. Later ones are numbered, as name_2."
+        found = replace(found, reasons=(*found.reasons, hint))
     if rows and not source.types:
         found = first_line.look(found, source, rows)
     columns = {}
