@@ -44,6 +44,17 @@ def show_anonymous(result: Any) -> None:
             )
     if facts.get("earlier_releases"):
         _show_earlier(facts)
+    for name, n in result.figures.get("blank", {}).items():
+        share = f"{n:,} of {counted(len(release), 'row')}"
+        console.print(
+            f"[yellow]{escape(name)} is blank in {share}:[/] it was missing there, or not as declared.", highlight=False
+        )
+    for name, share in facts.get("nearly_unique", {}).items():
+        console.print(
+            f"[yellow]{100 * share:.0f} % of the rows have a value of {escape(name)} that occurs once:[/] who knows it "
+            "finds the row. Round it before the release.",
+            highlight=False,
+        )
     way = "--method density-tree " if facts["method"] == "Microaggregation" else ""
     for name, share in result.figures["given_away"].items():
         console.print(

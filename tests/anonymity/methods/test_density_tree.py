@@ -312,7 +312,7 @@ def bad_calls() -> list[tuple[str, Any, str]]:
         (
             "hierarchy of a number",
             lambda: DensityTree(k=3, domain=DOMAIN, hierarchies={"age": GROUPS}).fit(table),
-            "grid",
+            "levels of column 'age'",
         ),
         (
             "hierarchy of nothing",

@@ -267,7 +267,7 @@ def ladders_of(plan: TablePlan, tiers: Mapping[int, IntArray], widths: Any) -> l
 def _ladder(grid: Grid, tiers: IntArray | None, widths: Sequence[float] | None) -> Ladder:
     """Return the group of every bin, level by level; groups are runs of bins, numbered in their order."""
     bins = np.arange(grid.levels)
-    if grid.numeric:
+    if grid.numeric and tiers is None:
         # A coded end stays by itself up to the last level.
         start, end = int(grid.coded[0]), grid.levels - int(grid.coded[1])
         inner = np.arange(end - start)

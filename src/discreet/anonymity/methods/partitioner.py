@@ -95,8 +95,9 @@ class Partitioner(Declared, Estimator):
         "frequent ones together.",
     )  # fmt: skip
     hierarchies: Mapping[str, Any] | None = option(
-        default=None, job="hierarchy", help="From categorical column to a `Hierarchy`, nested groups, or \"merge\".",
-        details='"merge" groups rare categories of the build records. A cell that is a group prints its label.',
+        default=None, job="hierarchy", help="From column to a `Hierarchy`, nested groups, or \"merge\".",
+        details='"merge" groups rare categories of the build records. Numbers and dates take named intervals '
+        '("0..17 minor, 18+ adult"), widths or calendar units. A cell that is a group prints its label.',
     )  # fmt: skip
     suppress: float = option(
         default=0.0, low=0, high=1, example=0.01,
@@ -205,6 +206,7 @@ class Partitioner(Declared, Estimator):
         identifiers: str = "drop",
         key: bytes | None = None,
         escape_formulas: bool = False,
+        csv_dialect: str = "input",
     ) -> WrittenTable:
         """Release records to a file in two passes: for tables larger than memory, and Spark frames.
 
@@ -217,11 +219,11 @@ class Partitioner(Declared, Estimator):
         data : array, data frame, table or path
             All records of the release. They are read twice and must be the same both times.
         target : str or Path
-            The file: Parquet by its suffix (``.parquet``, ``.pq``), CSV otherwise. For a Spark frame, a new folder of
-            part files that executors and driver can reach; with ``order="input"`` the driver writes one file.
+            The file: Parquet or a workbook by its suffix (``.parquet``, ``.xlsx``), CSV otherwise. For a Spark frame, a
+            new folder of part files that executors and driver can reach; with ``order="input"`` the driver writes one.
         output : {"interval", "center"}
             As in `transform`; drawn rows ("sample") need the table in memory.
-        form, escape_formulas
+        form, escape_formulas, csv_dialect
             As in `Release.save`.
         random_state, order, identifiers, key
             As in `transform`, with the same order for the same seed (for a Spark frame, another one). Shuffling more
@@ -240,7 +242,7 @@ class Partitioner(Declared, Estimator):
             If the second pass met other rows than the first.
         """
         check_fitted(self, "plan_")
-        delivery = Delivery(output, random_state, order, identifiers, key, form, escape_formulas)
+        delivery = Delivery(output, random_state, order, identifiers, key, form, escape_formulas, csv_dialect)
         told: dict[str, Any] = {"method": type(self).__name__, "notes": self._notes()}
         return release_file(data, target, self.plan_, self.rules_, self._frozen_partition(), delivery, **told)
 
@@ -364,7 +366,7 @@ class Partitioner(Declared, Estimator):
         """Check the options against the declared columns; ``names`` are for a domain without names."""
         self.read_options()
         rules = Rules(self.k, self.l_diversity, self.l_kind, self.c, self.t_closeness, self.t_kind)
-        roles = {name: getattr(self, name) for name in ("sensitive", "target", "keep", "person", "grid")}
+        roles = {name: getattr(self, name) for name in ("sensitive", "target", "keep", "person", "grid", "hierarchies")}
         plan = make_plan(self.domain, names, **roles)
         if isinstance(plan.domain.unit, Person):
             rules = replace(rules, per_person=True)

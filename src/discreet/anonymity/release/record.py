@@ -247,7 +247,7 @@ def sensitive_declarations(plan: TablePlan) -> dict[str, Any]:
 def _declaration(column: Column) -> dict[str, Any]:
     if isinstance(column, Categorical):
         return {"name": column.name, "kind": column.kind, "categories": [category_text(c) for c in column.categories]}
-    return {"name": column.name, "kind": column.kind, "bounds": column.to_dict()["bounds"]}
+    return {"name": column.name, "kind": column.kind, "bounds": column.ends()}
 
 
 def where(table: Table) -> pa.Array:

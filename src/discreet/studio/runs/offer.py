@@ -112,7 +112,7 @@ def _job(project: Project, job: Job, form: str) -> Job:
     """Return the job with what the page chooses: the form of its table, and the history it is checked with."""
     outputs = dict(job.outputs)
     named = _TABLES.get(job.kind, "")
-    if named in outputs and form in ("csv", "parquet"):
+    if named in outputs and form in ("csv", "xlsx", "parquet"):
         outputs[named] = str(Path(outputs[named]).with_suffix(f".{form}"))
     return renewed(project, replace(job, outputs=outputs))
 

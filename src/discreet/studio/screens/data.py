@@ -136,6 +136,7 @@ def show(visit: Visit, said: Mapping[str, str] | None = None, wrong: str = "") -
         content["fault"] = str(error)
     known = [] if content["head"] is None else visit.studio.workspace.datasets(project, content["head"].names)
     gone = project.uploaded and not project.uploads.exists()
+    content["sheets"] = heads.sheets_of(project)
     return visit.page(
         "data.html", 400 if wrong else 200, screen="data", said=said or {}, wrong=wrong, gone=gone,
         most=heads.MOST_ROWS, dialect=content["head"].dialect if content["head"] else Dialect(),
@@ -147,7 +148,7 @@ def show(visit: Visit, said: Mapping[str, str] | None = None, wrong: str = "") -
 def _differences(held: Dialect, better: Dialect, t: words.T) -> list[tuple[str, str]]:
     """Say how rows are written where the table is read otherwise; a comma among decimals would be a missing value."""
     said = []
-    for name in ("decimal", "thousands", *_LISTS):
+    for name in ("decimal", "thousands", "encoding", *_LISTS):
         value = getattr(better, name)
         if value != getattr(held, name) and value:
             shown = ", ".join(value) if name in _LISTS else value.replace(" ", "␣")
