@@ -76,8 +76,9 @@ def _show_earlier(facts: Any) -> None:
         told = f"Left out because of the {counted(facts['earlier_releases'], 'earlier release')}: {'; '.join(why)}."
         console.print(f"[yellow]{told}[/]" if much else told, highlight=False)
     if facts.get("leaves_merged", 0) > facts["cells"]:
-        told = f"{counted(facts['leaves_merged'], 'cell')} had to be merged, so that the rules hold with them too."
-        console.print(f"{told} New people alone may have finer groups: [cyan]--on-conflict new[/].", highlight=False)
+        told = f"{counted(facts['leaves_merged'], 'cell')} had to be merged, so that the rules hold with the earlier "
+        told += "releases too. New people alone may have finer groups: [cyan]--on-conflict new[/]."
+        console.print(told, highlight=False)
 
 
 def show_perturbed(result: Any) -> None:
