@@ -123,6 +123,8 @@ def show_result(show: Callable[[Any], None], result: Any, as_json: bool) -> None
         echo(printed)
     elif all(open_number(path) != 1 for path in result.files.values()):  # a page on standard output stays alone
         show(result)
+        if told := result.figures.get("fitness"):
+            console.print(f"[bold]Good for.[/] {escape(told['line'])}", highlight=False)
     warn(result.figures.get("warnings", ()))
 
 

@@ -6,6 +6,7 @@ parts of their declared range.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
@@ -20,6 +21,8 @@ from discreet.core.output.figures import at_most
 BINS = 8
 #: Mean of the absolute value of normal noise, in standard deviations. That of Laplace noise is smaller.
 MEAN_NOISE = float(np.sqrt(2 / np.pi))
+#: A factor for what is assumed and not noise, chosen on generated tables.
+SAFE = 1.25
 #: Counts with a larger error are not worth reading.
 USABLE = 0.5
 #: More columns, or pairs, are summed up instead of named.
@@ -73,7 +76,10 @@ class Fitness:
         alone = [((i,), float(self.errors[i, i])) for i in places]
         pairs = [(pair, float(self.errors[pair])) for pair in combinations(places, 2)]
         good = [*self._good(alone, "one column"), *self._good(pairs, "two columns")]
-        parts = [f"{what} {'' if i else 'are '}{how}{'' if i else 'good '}to {to}" for i, (what, how, to) in enumerate(good)]
+        parts = [
+            f"{what} {'' if i else 'are '}{how}{'' if i else 'good '}to {to}" for i, (what, how, to) in enumerate(good)
+        ]
+        parts = [re.sub(r"(good )?to ±0 %", "exact", part) for part in parts]
         said = [f"Counts {', '.join(parts)}"] if good else []
         poor = {i for (i,), error in alone if not error <= USABLE}
         rest = alone + [(pair, error) for pair, error in pairs if not poor & set(pair)]
@@ -93,7 +99,9 @@ class Fitness:
         """Yield usable counts and their errors: by name, or the middle and the largest error if there are many."""
         usable = [(where, error) for where, error in found if error <= USABLE]
         if len(found) <= _NAMED:
-            yield from ((f"by {' and '.join(self.columns[i] for i in where)}", "", _to(error)) for where, error in usable)
+            yield from (
+                (f"by {' and '.join(self.columns[i] for i in where)}", "", _to(error)) for where, error in usable
+            )
         elif usable:
             errors = sorted(error for _, error in usable)
             more = [f"at worst {_to(errors[-1])}"] if _to(errors[-1]) != _to(errors[len(errors) // 2]) else []
@@ -115,16 +123,18 @@ def _to(error: float) -> str:
 
 def bin_of(column: Column, places: FloatArray) -> IntArray:
     """Return the bin in which counts by a column have each place; missing values come last."""
-    edges = np.arange(column.low + 1, column.high) if isinstance(column, Categorical) else even_edges(column, BINS)[1:-1]
+    edges = (
+        np.arange(column.low + 1, column.high) if isinstance(column, Categorical) else even_edges(column, BINS)[1:-1]
+    )
     return np.where(np.isnan(places), len(edges) + 1, np.searchsorted(edges, places, side="right"))
 
 
 def spread(column: Column, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return what counts by a column make of rows that lie somewhere in stretches of it, taken to lie evenly.
 
-    First Σ share² over the bins that a stretch covers: 1 for one bin, 1/m for m equal ones. Second the share of its rows
-    that are counted in the right bin, if half of the others are: more where a stretch is a small part of the range,
-    because neighbouring numbers are about equally frequent.
+    First Σ share² over the bins that a stretch covers: 1 for one bin, 1/m for m equal ones. Second the share of its
+    rows that are counted in the right bin: more where a stretch is a small part of the range, because neighbouring
+    numbers are about equally frequent.
     """
     wide = np.nan_to_num(upper - lower)  # missing values have one place
     if isinstance(column, Categorical):

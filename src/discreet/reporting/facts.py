@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet import anonymity, local
+from discreet import anonymity, local, metric
 from discreet._version import __version__
-from discreet.anonymity.risk import PROMISE_KEY, loss_of
+from discreet.anonymity.risk import PROMISE_KEY, fitness_of, loss_of
 from discreet.core import (
     Categorical,
     Column,
     Date,
     Domain,
+    Fitness,
     Guarantee,
     Line,
     Time,
@@ -40,7 +41,7 @@ from discreet.engines import open as open_table
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, SchemaError
 from discreet.reporting import views, words
 from discreet.reporting.artifacts import kind_of
-from discreet.reporting.clusters import against_raw, of_release
+from discreet.reporting.clusters import against_raw, of_release, sizes_text
 from discreet.reporting.verdict import Findings, examine
 from discreet.synopses import CenterSynopsis, ModelSynopsis, Synopsis
 
@@ -118,6 +119,7 @@ def report_facts(
         "columns": _columns(guarantee.domain),
         "parameters": dict(guarantee.parameters),
         "warnings": _warnings(release, thing),
+        "fitness": None,
         "release": release,
         "attacks": [_attached(file, "attack") for file in attacks],
         "audits": [_attached(file, "audit") for file in audits],
@@ -128,12 +130,28 @@ def report_facts(
     if (clusters := of_release(thing) if clusters is None else clusters) is not None:
         names = ("columns", "centers", "weights", "weight_std_errors", "may_be_noise")
         release["clusters"] = {**{name: clusters[name] for name in names}, "suggestion": clusters.get("suggestion")}
+    facts["fitness"] = fitness(thing, guarantee, clusters)
     if against is not None:
         compared = facts["comparison"] = _comparison(
             thing, guarantee, against, target
         )  # first, to refuse a misread file early
         compared |= {} if clusters is None else {"clusters": against_raw(clusters, guarantee.domain, against)}
     return facts
+
+
+def fitness(thing: Any, guarantee: Guarantee, clusters: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
+    """Return what a release is good for, from the release alone: a line, and errors by pairs of columns; or None."""
+    found: Fitness | None = None
+    if isinstance(thing, Synopsis):
+        found = thing.fitness()
+    elif guarantee.model in ("metric", "local") and guarantee.domain is not None:
+        found = metric.fitness_of(guarantee)
+    elif "quasi_identifiers" in guarantee.parameters and isinstance(rows := getattr(thing, "table", thing), pa.Table):
+        found = fitness_of(rows, guarantee)
+    told = {} if found is None else found.to_dict()
+    if clusters is not None:
+        told["line"] = " ".join([sizes_text(clusters), *([] if isinstance(thing, CenterSynopsis) else [told["line"]])])
+    return told or None
 
 
 def _warnings(release: dict[str, Any], thing: Any) -> list[str]:

@@ -10,7 +10,9 @@ original rows of a group have, over all that the original table has: it is not p
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,10 +29,27 @@ from discreet.anonymity.risk.printed import (
     as_texts,
     declared_of,
     legend_of,
+    printed_columns,
     read_sets,
     read_stretches,
 )
-from discreet.core import BoolArray, Categorical, Column, Date, FloatArray, IntArray, Numeric, category_text
+from discreet.core import (
+    MEAN_NOISE,
+    SAFE,
+    BoolArray,
+    Categorical,
+    Column,
+    Date,
+    Fitness,
+    FloatArray,
+    Guarantee,
+    IntArray,
+    Integer,
+    Numeric,
+    category_text,
+    cells_of,
+    spread,
+)
 from discreet.core.schema import Dialect
 from discreet.engines.tables import Encoder, arrow_kind
 
@@ -243,3 +262,45 @@ def _spread(true: Any, own: IntArray) -> float:
         return max(len(np.unique(there[there >= 0])) - 1, 0)
     there = there[np.isfinite(there)]
     return float(there.max() - there.min()) if len(there) else 0.0
+
+
+def fitness_of(released: pa.Table, guarantee: Guarantee) -> Fitness:
+    """Return what counts by one and two columns of an anonymous table are good for, from its cells alone.
+
+    Rows of a cell are counted evenly over the values that it admits (`discreet.core.spread`). Rows that were left out,
+    or not drawn, add to the error. It is not known for columns that print one value for a whole group.
+    """
+    facts, names = guarantee.parameters, released.column_names
+    columns = [c for c in guarantee.domain or () if set(printed_columns(c.name, names)) <= set(names)]
+    unknown = () if facts.get("output", "interval") == "interval" else facts.get("quasi_identifiers", ())
+    left, rows = facts.get("suppressed", 0) + facts.get("dropped_for_missing_values", 0), max(len(released), 1)
+
+    @cache
+    def right(at: int) -> FloatArray:
+        return _right(released, columns[at], facts.get("labels", {}).get(columns[at].name, {}))
+
+    def error(*axes: int) -> tuple[float, bool]:
+        if any(columns[at].name in unknown for at in axes) or not len(released):
+            return math.nan, False
+        wrong = 1 - float(np.prod([right(at) for at in axes], axis=0).mean())
+        cells = min(math.prod(cells_of(columns[at]) for at in axes), rows)
+        chance = MEAN_NOISE * math.sqrt(cells * (1 - float(facts.get("sample", 1.0))) / rows)
+        return SAFE * wrong + left / (left + rows) + chance, False
+
+    return Fitness.measure([c.name for c in columns], error, "too coarse to use")
+
+
+def _right(released: pa.Table, column: Column, groups: Mapping[str, Sequence[str]]) -> FloatArray:
+    """Return the share of each row that counts by a column have in the right place."""
+    at = [released[name] for name in printed_columns(column.name, released.column_names)]
+    if isinstance(column, Categorical):
+        sets = read_sets(at[0], [category_text(c) for c in column.categories], groups)
+        open_to: FloatArray = np.maximum(sets.members.sum(axis=1), 1).astype(np.float64)
+        return spread(column, np.zeros(len(open_to)), open_to)[1][sets.code]
+    read = [read_stretches(each) for each in (at[0], at[-1])]
+    if read[0] is None or read[1] is None:
+        return np.zeros(len(released))
+    low, high, closed = read[0].low[read[0].code], read[1].high[read[1].code], read[1].closed[read[1].code]
+    whole = isinstance(column, Integer)  # whose places are from half below to half above
+    low, high = low - whole / 2, high + np.where(closed, whole / 2, -whole / 2)
+    return spread(column, np.clip(low, column.low, column.high), np.clip(high, column.low, column.high))[1]

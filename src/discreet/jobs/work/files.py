@@ -11,7 +11,7 @@ from discreet.jobs.declare import Speech
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.kinds import KINDS
 from discreet.jobs.options import PAGE
-from discreet.reporting import kind_of
+from discreet.reporting import fitness, kind_of
 from discreet.synopses import Synopsis
 
 
@@ -59,6 +59,8 @@ def finish(
 ) -> JobResult:
     """Write page and guarantee, and return the result."""
     places = job.places()
+    if told := fitness(artifact, guarantee, clusters):
+        figures["fitness"] = told
     if "report" in places:
         from discreet.reporting import write_report
 

@@ -62,7 +62,7 @@ def report_page(facts: dict[str, Any]) -> str:
         slack=number(facts["promise"]["delta"], 2),
         columns=[(c["name"], _declared(c), c.get("role", ""), c.get("missing", "")) for c in facts["columns"]],
         not_known=_not_known(release),
-        charts=_charts(release),
+        charts=[*_fitness(facts.get("fitness")), *_charts(release)],
         reasons=_reasons(left_out),
         risks=[(heading, found.get("notes", ()), _risk(found)) for heading, found in risks if found],
         first_rows=[list(first[0]), [[unbroken(v) for v in row.values()] for row in first]] if first else None,
@@ -100,6 +100,8 @@ def _released(facts: dict[str, Any]) -> Answer:
             headline = f"{release['rows']:,} {facts['kind']}"
     if named:
         lines.append(("", f"columns: {', '.join(named)}"))
+    if told := facts.get("fitness"):
+        lines.append(("", told["line"].replace(" %", "\u00a0%")))
     seal = {"intact": f"{_guard(facts)} intact", "none": "no seal", "BROKEN": "seal BROKEN"}[facts["checks"]["seal"]]
     lines.append(("soft", f"{facts['file']}, {facts['bytes']:,} bytes, {seal}"))
     return Answer(RELEASED, headline, lines)
@@ -247,6 +249,23 @@ def _not_known(release: dict[str, Any]) -> list[str]:
         names = plain(release["uncut"])
         parts.append(f"These columns were never split, so their distribution is not known: {names}.")
     return parts
+
+
+def _fitness(told: dict[str, Any] | None) -> Pictures:
+    """Draw the expected errors of counts by one and two columns."""
+    if not told or len(told.get("columns", ())) < 2:
+        return []
+    errors = np.array(told["errors"], np.float64)
+    said = (
+        "Expected errors of counts, in % of the counts: by one column on the diagonal, by two elsewhere, numbers in 8 "
+        "equal parts of their range. Counts with more than 50 % are of no use."
+    )
+    said += " Hatched: not known." if np.isnan(errors).any() else ""
+    picture = plane.pairs(told["columns"], errors, title="errors of counts", form=lambda e: f"{100 * e:.2g} %")
+    guessed = list(zip(*np.nonzero(np.triu(told["assumed"], 1)), strict=True))
+    named = [" by ".join(told["columns"][i] for i in pair) for pair in guessed[:6]]
+    more = f" and {len(guessed) - 6:,} more" if len(guessed) > 6 else ""
+    return [(picture, said + (f" Not measured but modelled: {', '.join(named)}{more}." if named else ""))]
 
 
 def _charts(release: dict[str, Any]) -> Pictures:

@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core import MEAN_NOISE, FloatArray, cells_of, spread
+from discreet.core import MEAN_NOISE, SAFE, FloatArray, cells_of, spread
 
 if TYPE_CHECKING:
     from discreet.synopses.synopsis import Synopsis
-
-#: A factor for what is assumed, chosen on generated tables.
-SAFE = 1.25
 
 
 def of_boxes(synopsis: Synopsis) -> Callable[..., tuple[float, bool]]:

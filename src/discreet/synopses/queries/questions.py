@@ -131,7 +131,8 @@ class Questions:
 
     def fitness(self) -> Fitness:
         """Return how far counts by one and two columns are off on average; as a text, it is one line."""
-        return Fitness.measure(self._own.domain.names, self._count_errors())
+        cause = "mostly noise" if self._own.tree is None else "too coarse to use"
+        return Fitness.measure(self._own.domain.names, self._count_errors(), cause)
 
     def _count_errors(self) -> Callable[..., tuple[float, bool]]:
         """Return a function that gives the error of the counts by some columns, and if it is only that of a model."""
