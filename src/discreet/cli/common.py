@@ -125,6 +125,9 @@ def show_result(show: Callable[[Any], None], result: Any, as_json: bool) -> None
         show(result)
         if told := result.figures.get("fitness"):
             console.print(f"[bold]Good for.[/] {escape(told['line'])}", highlight=False)
+    for text in result.figures.get("doubts", ()):
+        line = f"[bold red]{escape(text[:1].upper() + text[1:])}.[/]"
+        Console(stderr=True).print(line, highlight=False, soft_wrap=True)
     warn(result.figures.get("warnings", ()))
 
 

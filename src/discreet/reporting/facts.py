@@ -119,6 +119,7 @@ def report_facts(
         "columns": _columns(guarantee.domain),
         "parameters": dict(guarantee.parameters),
         "warnings": _warnings(release, thing),
+        "doubts": list(thing.doubts) if isinstance(thing, Synopsis) else [],
         "fitness": None,
         "release": release,
         "attacks": [_attached(file, "attack") for file in attacks],

@@ -148,7 +148,10 @@ def worrying(facts: dict[str, Any]) -> Answer:
     if checks["seeded"]:
         said = "The noise was seeded, so it can be reproduced and removed. Do not publish this release."
         lines.append(("bad", said))
+    broken = bool(lines)
+    lines += [("bad", f"{text[:1].upper()}{text[1:]}.") for text in facts.get("doubts", ())]
     if epsilon is not None and math.isinf(epsilon):
+        broken = True
         lines.append(("bad", "There is no privacy guarantee: ε is infinite."))
     elif epsilon is not None and epsilon > 5:
         lines.append(("warn", "The level is weak on its own (ε above 5)."))
@@ -202,8 +205,8 @@ def worrying(facts: dict[str, Any]) -> Answer:
     if not facts["attacks"] and not facts["audits"]:
         lines.append(("soft", "Not known: how far an attack gets. No attack and no audit is attached."))
     headline = f"{len(lines)} point{'s' if len(lines) > 1 else ''} to consider" if weighed else "Nothing was found"
-    if any(tone == "bad" for tone, _ in lines):
-        headline = "A promise is broken"
+    if broken or facts.get("doubts"):
+        headline = "A promise is broken" if broken else "The table may have been misread"
     return Answer(WORRYING, headline, lines)
 
 
