@@ -77,12 +77,16 @@ def show_clusters(result: Any) -> None:
     rows = []
     for row, doubtful in zip(table.to_pylist(), found.may_be_noise.tolist(), strict=True):
         cells = [f"{value:,.6g}" if isinstance(value, float) else str(value) for value in row.values()]
-        rows.append([*cells, *(["may be only noise" if doubtful else ""] if found.may_be_noise.any() else [])])
+        rows.append(
+            [
+                str(len(rows) + 1),
+                *cells,
+                *(["may be only noise" if doubtful else ""] if found.may_be_noise.any() else []),
+            ]
+        )
     numbers = ["± standard error" if name == "weight_std_error" else name for name in table.column_names]
     names = [*numbers, *([""] if found.may_be_noise.any() else [])]
-    # Weights and errors stay if some columns do not fit.
-    kept = names[len(found.columns) + len(found.categories) :]
-    show_table(weighed(made, found), names, rows, right=numbers, keep=kept, spare=list(found.categories))
+    show_table(weighed(made, found), ["centre", *names], rows, right=["centre", *numbers])
     if found.note:
         console.print(f"[yellow]Note:[/] {escape(found.note)}.")
     if told := unlisted_rows(made):

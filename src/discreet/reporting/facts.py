@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from discreet import anonymity, local, metric
 from discreet._version import __version__
-from discreet.anonymity.risk import PROMISE_KEY, fitness_of, loss_of
+from discreet.anonymity.risk import PROMISE_KEY, fitness_of, loss_of, one_of_each
 from discreet.core import (
     Categorical,
     Column,
@@ -61,6 +61,7 @@ def report_facts(
     audits: Sequence[str | Path] = (),
     candidates: Sequence[Any] | None = None,
     clusters: Mapping[str, Any] | None = None,
+    account: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Collect the facts about a released file.
 
@@ -78,6 +79,8 @@ def report_facts(
         For counts: the values whose frequencies to show.
     clusters : mapping, optional
         For a synopsis: centres as ``discreet cluster --json`` gives them. A release in many dimensions has its own.
+    account : mapping, optional
+        The account after this release, as ``--json`` gives it: adds what it holds.
 
     Examples
     --------
@@ -124,6 +127,7 @@ def report_facts(
         "release": release,
         "attacks": [_attached(file, "attack") for file in attacks],
         "audits": [_attached(file, "audit") for file in audits],
+        "account": account,
         "digest": guarantee.digest,
         "made_by": guarantee.version,
         "reported_by": __version__,
@@ -387,7 +391,9 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
         raise FormatError("the artifact declares no columns, so it cannot be compared")
     columns: list[dict[str, Any]] = []
     left_out: list[dict[str, str]] = []
-    source = open_table(against)
+    cells, source = thing, open_table(against)
+    if isinstance(cells, pa.Table) and "quasi_identifiers" in guarantee.parameters:
+        thing = one_of_each(cells, guarantee)
     if not set(domain.names) & set(source.names):  # usually a wrong delimiter
         raise SchemaError("the raw table has no column of the release; describe its file with --schema s.toml")
     for column in domain:
@@ -421,8 +427,8 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
     together = _together(thing, domain, [c["column"] for c in columns], against, target)
     found = {"private": False, "columns": columns, "left_out": left_out, "together": together}
     quasi = [c.name for c in domain if c.role == "quasi-identifier" and c.name in source.names]
-    if isinstance(thing, pa.Table) and quasi and set(quasi) <= set(thing.column_names):
-        found["information_loss"] = loss_of(_promising(thing, guarantee), quasi, open_table(against))
+    if isinstance(cells, pa.Table) and quasi and set(quasi) <= set(cells.column_names):
+        found["information_loss"] = loss_of(_promising(cells, guarantee), quasi, open_table(against))
     return found
 
 

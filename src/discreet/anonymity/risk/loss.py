@@ -24,6 +24,7 @@ from discreet.anonymity.risk.counted import total
 from discreet.anonymity.risk.counts import Entries
 from discreet.anonymity.risk.hierarchy import MISSING, OR_MISSING
 from discreet.anonymity.risk.printed import (
+    Sets,
     Stretches,
     as_numbers,
     as_texts,
@@ -277,7 +278,7 @@ def fitness_of(released: pa.Table, guarantee: Guarantee) -> Fitness:
 
     @cache
     def right(at: int) -> FloatArray:
-        return _right(released, columns[at], facts.get("labels", {}).get(columns[at].name, {}))
+        return _right(released, columns[at], facts)
 
     def error(*axes: int) -> tuple[float, bool]:
         if any(columns[at].name in unknown for at in axes) or not len(released):
@@ -290,17 +291,46 @@ def fitness_of(released: pa.Table, guarantee: Guarantee) -> Fitness:
     return Fitness.measure([c.name for c in columns], error, "too coarse to use")
 
 
-def _right(released: pa.Table, column: Column, groups: Mapping[str, Sequence[str]]) -> FloatArray:
+def one_of_each(released: pa.Table, guarantee: Guarantee) -> pa.Table:
+    """Return a table with one value of those that each cell admits, at random: for comparisons with real rows."""
+    rng, made = np.random.default_rng(0), released
+    for column in guarantee.domain or ():
+        if column.name not in guarantee.parameters.get("quasi_identifiers", ()) or column.name not in made.column_names:
+            continue
+        if isinstance(column, Categorical):
+            sets = _sets(released, column, guarantee.parameters)
+            chosen = (sets.members[sets.code] * rng.random((len(released), sets.members.shape[1]))).argmax(axis=1)
+            values = pa.array([*map(category_text, column.categories), None]).take(pa.array(chosen))
+        else:
+            low, high = _ends(released, column)
+            place = low + (high - low) * rng.random(len(released))
+            values = pa.array(np.round(place) if isinstance(column, Integer) else place, from_pandas=True)
+        made = made.set_column(made.column_names.index(column.name), column.name, values)
+    return made
+
+
+def _right(released: pa.Table, column: Column, facts: Mapping[str, Any]) -> FloatArray:
     """Return the share of each row that counts by a column have in the right place."""
-    at = [released[name] for name in printed_columns(column.name, released.column_names)]
     if isinstance(column, Categorical):
-        sets = read_sets(at[0], [category_text(c) for c in column.categories], groups)
+        sets = _sets(released, column, facts)
         open_to: FloatArray = np.maximum(sets.members.sum(axis=1), 1).astype(np.float64)
         return spread(column, np.zeros(len(open_to)), open_to)[1][sets.code]
-    read = [read_stretches(each) for each in (at[0], at[-1])]
-    if read[0] is None or read[1] is None:
-        return np.zeros(len(released))
-    low, high, closed = read[0].low[read[0].code], read[1].high[read[1].code], read[1].closed[read[1].code]
-    whole = isinstance(column, Integer)  # whose places are from half below to half above
-    low, high = low - whole / 2, high + np.where(closed, whole / 2, -whole / 2)
-    return spread(column, np.clip(low, column.low, column.high), np.clip(high, column.low, column.high))[1]
+    return spread(column, *_ends(released, column))[1]
+
+
+def _sets(released: pa.Table, column: Categorical, facts: Mapping[str, Any]) -> Sets:
+    """Return the categories that the cells of a column admit."""
+    at = released[printed_columns(column.name, released.column_names)[0]]
+    return read_sets(at, [category_text(c) for c in column.categories], facts.get("labels", {}).get(column.name, {}))
+
+
+def _ends(released: pa.Table, column: Column) -> tuple[FloatArray, FloatArray]:
+    """Return the stretch of the axis of a column that each cell admits; all of it for a cell that cannot be read."""
+    at = printed_columns(column.name, released.column_names)
+    lower, upper = read_stretches(released[at[0]]), read_stretches(released[at[-1]])
+    if lower is None or upper is None:
+        return np.full(len(released), column.low), np.full(len(released), column.high)
+    half = 0.5 if isinstance(column, Integer) else 0.0  # the places of a whole number are from half below to half above
+    low = lower.low[lower.code] - half
+    high = upper.high[upper.code] + np.where(upper.closed[upper.code], half, -half)
+    return np.clip(low, column.low, column.high), np.clip(high, column.low, column.high)

@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet.anonymity.risk import loss_rows
 from discreet.core import at_most, kept_text, normal_width
+from discreet.core import counted as counted_of
 from discreet.reporting import views
 from discreet.reporting.pages import clusters, counted, plane, svg
 from discreet.reporting.pages.frame import PROMISED, RELEASED, WORRYING, Answer, render
@@ -125,6 +126,10 @@ def _promised(facts: dict[str, Any]) -> Answer:
         return Answer(PROMISED, headline, told)
     slack = f", δ = {number(promise['delta'], 2)}" if promise["delta"] else ""
     level = f"ε = {number(promise['epsilon'])}{slack}"
+    if account := facts.get("account"):
+        unit, spent, total = (account[name] for name in ("currency", "spent", "total"))
+        held = f"the account of {account['dataset']} holds {counted_of(account['releases'], 'release')}"
+        told.append(("", f"{held[:1].upper()}{held[1:]}: {unit} {number(spent)} of {number(total)} is spent."))
     return Answer(PROMISED, f"{level} to {promise['unit']}, {promise['model']} model", told)
 
 
