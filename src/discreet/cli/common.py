@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from discreet.core import counted, open_number
+from discreet.core import open_number
 
 console = Console()
 
@@ -163,7 +163,7 @@ def show_account(figures: Any) -> None:
         done = f"[bold]Nothing was spent:[/] this is entry {told['entry']} again (--fresh draws new noise) of"
     console.print(
         f"[bold]Account.[/] {done} [cyan]{escape(told['dataset'])}[/]: {unit} {told['spent']:.6g} of "
-        f"{told['total']:.6g} spent, {told['remaining']:.6g} left, {counted(told['releases'], 'release')} so far."
+        f"{told['total']:.6g} spent, {told['remaining']:.6g} left."
     )
 
 

@@ -72,7 +72,6 @@ from .estimator import Estimator as Estimator
 from .estimator import check_fitted as check_fitted
 from .fitness import BINS as BINS
 from .fitness import MEAN_NOISE as MEAN_NOISE
-from .fitness import SAFE as SAFE
 from .fitness import Fitness as Fitness
 from .fitness import bin_of as bin_of
 from .fitness import cells_of as cells_of

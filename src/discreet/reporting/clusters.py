@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import MEAN_NOISE, Domain, at_most
+from discreet.core import Domain
 from discreet.engines import open as open_table
 from discreet.synopses import CenterSynopsis
 
@@ -28,16 +28,6 @@ def of_release(thing: Any) -> dict[str, Any] | None:
         "weight_std_errors": errors.tolist(),
         "may_be_noise": doubtful.tolist(),
     }
-
-
-def sizes_text(clusters: Mapping[str, Any]) -> str:
-    """Say in one line how far the sizes of clusters are off on average, from the noise of the counts."""
-    weights, errors, doubtful = (clusters.get(name) for name in ("weights", "weight_std_errors", "may_be_noise"))
-    if not weights or not errors or not sum(weights) > 0 or not np.isfinite(errors).all():
-        return "How far the sizes of the clusters are off is not known."
-    off = 100 * MEAN_NOISE * sum(errors) / sum(weights)
-    noise = f"; {sum(doubtful):,} of {len(weights):,} may be only noise" if doubtful and any(doubtful) else ""
-    return f"Sizes of clusters are good to ±{at_most(off, 2)} %{noise}."
 
 
 def against_raw(clusters: Mapping[str, Any], domain: Domain | None, against: Any) -> dict[str, Any] | None:

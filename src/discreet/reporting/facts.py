@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet import anonymity, local, metric
+from discreet import anonymity, local
 from discreet._version import __version__
-from discreet.anonymity.risk import PROMISE_KEY, fitness_of, loss_of, one_of_each
+from discreet.anonymity.risk import PROMISE_KEY, loss_of, one_of_each
 from discreet.core import (
     Categorical,
     Column,
     Date,
     Domain,
-    Fitness,
     Guarantee,
     Line,
     Time,
@@ -41,7 +40,8 @@ from discreet.engines import open as open_table
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, SchemaError
 from discreet.reporting import views, words
 from discreet.reporting.artifacts import kind_of
-from discreet.reporting.clusters import against_raw, of_release, sizes_text
+from discreet.reporting.clusters import against_raw, of_release
+from discreet.reporting.fitness import fitness
 from discreet.reporting.verdict import Findings, examine
 from discreet.synopses import CenterSynopsis, ModelSynopsis, Synopsis
 
@@ -142,21 +142,6 @@ def report_facts(
         )  # first, to refuse a misread file early
         compared |= {} if clusters is None else {"clusters": against_raw(clusters, guarantee.domain, against)}
     return facts
-
-
-def fitness(thing: Any, guarantee: Guarantee, clusters: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
-    """Return what a release is good for, from the release alone: a line, and errors by pairs of columns; or None."""
-    found: Fitness | None = None
-    if isinstance(thing, Synopsis):
-        found = thing.fitness()
-    elif guarantee.model in ("metric", "local") and guarantee.domain is not None:
-        found = metric.fitness_of(guarantee)
-    elif "quasi_identifiers" in guarantee.parameters and isinstance(rows := getattr(thing, "table", thing), pa.Table):
-        found = fitness_of(rows, guarantee)
-    told = {} if found is None else found.to_dict()
-    if clusters is not None:
-        told["line"] = " ".join([sizes_text(clusters), *([] if isinstance(thing, CenterSynopsis) else [told["line"]])])
-    return told or None
 
 
 def _warnings(release: dict[str, Any], thing: Any) -> list[str]:

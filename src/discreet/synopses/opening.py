@@ -177,7 +177,8 @@ def _check_of_table(check_first: Any, wanted: Wanted, n_axes: int) -> Epsilon | 
     if check_first is None:
         return None
     price = Epsilon(checks.budget("check_first", check_first))
-    if not price < wanted.pure or not law_for(price, Moves(l1=n_axes + 1)).drawable:
+    dear = wanted.rho is not None and not price.as_rho() < wanted.rho  # what a pure step costs in ρ
+    if dear or not price < wanted.pure or not law_for(price, Moves(l1=n_axes + 1)).drawable:
         expected = f"a small part of the budget of epsilon {wanted.pure.shown:g}"
         raise InvalidArgument("check_first", check_first, expected, f"check_first={wanted.pure.shown / 20:g}")
     return price

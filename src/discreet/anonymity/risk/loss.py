@@ -36,7 +36,6 @@ from discreet.anonymity.risk.printed import (
 )
 from discreet.core import (
     MEAN_NOISE,
-    SAFE,
     BoolArray,
     Categorical,
     Column,
@@ -286,24 +285,26 @@ def fitness_of(released: pa.Table, guarantee: Guarantee) -> Fitness:
         wrong = 1 - float(np.prod([right(at) for at in axes], axis=0).mean())
         cells = min(math.prod(cells_of(columns[at]) for at in axes), rows)
         chance = MEAN_NOISE * math.sqrt(cells * (1 - float(facts.get("sample", 1.0))) / rows)
-        return SAFE * wrong + left / (left + rows) + chance, False
+        return wrong + left / (left + rows) + chance, False
 
     return Fitness.measure([c.name for c in columns], error, "too coarse to use")
 
 
 def one_of_each(released: pa.Table, guarantee: Guarantee) -> pa.Table:
-    """Return a table with one value of those that each cell admits, at random: for comparisons with real rows."""
-    rng, made = np.random.default_rng(0), released
-    for column in guarantee.domain or ():
+    """Return a table with one of the values that each cell admits, evenly: for comparisons with real rows."""
+    made = released
+    for number, column in enumerate(guarantee.domain or ()):
         if column.name not in guarantee.parameters.get("quasi_identifiers", ()) or column.name not in made.column_names:
             continue
+        even = (np.arange(1, len(released) + 1) * (5**0.5 - 1) / 2 * (number + 1)) % 1  # between 0 and 1
         if isinstance(column, Categorical):
             sets = _sets(released, column, guarantee.parameters)
-            chosen = (sets.members[sets.code] * rng.random((len(released), sets.members.shape[1]))).argmax(axis=1)
+            which = np.floor(even * sets.members.sum(axis=1)[sets.code])[:, np.newaxis]
+            chosen = (np.cumsum(sets.members, axis=1)[sets.code] > which).argmax(axis=1)
             values = pa.array([*map(category_text, column.categories), None]).take(pa.array(chosen))
         else:
             low, high = _ends(released, column)
-            place = low + (high - low) * rng.random(len(released))
+            place = low + (high - low) * even
             values = pa.array(np.round(place) if isinstance(column, Integer) else place, from_pandas=True)
         made = made.set_column(made.column_names.index(column.name), column.name, values)
     return made

@@ -84,12 +84,17 @@ def _is_clusters(found: Any) -> bool:
 
 
 def _plan(job: Job) -> JobResult:
+    from discreet.core import Domain, released_columns
+    from discreet.planning import fitness
     from discreet.reporting.pages import plan_page
 
     found, files = _outlook(job), job.places()
+    columns = Domain.box([0.0] * found.d, 1.0) if job.schema is None else job.read_domain()
+    told = fitness(released_columns(columns), found).to_dict()
+    told["line"] = f"{told['line'].removesuffix('.')} (a marginal synopsis, or its synthetic rows)."
     if "html" in files:
-        write_whole(files["html"], plan_page(found), streams=True)
-    figures = {**found.to_dict(), "file": str(files["html"]) if files else None}
+        write_whole(files["html"], plan_page(found, told["line"]), streams=True)
+    figures = {**found.to_dict(), "file": str(files["html"]) if files else None, "fitness": told}
     return JobResult(job, None, files, figures, found)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core import MEAN_NOISE, SAFE, FloatArray, IntArray, bin_of, cells_of
+from discreet.core import MEAN_NOISE, FloatArray, IntArray, bin_of, cells_of
 
 if TYPE_CHECKING:
     from discreet.synopses.marginals.measured import MeasuredMarginal
@@ -59,7 +59,7 @@ def of_model(synopsis: ModelSynopsis) -> Callable[..., tuple[float, bool]]:
         noise = float(np.minimum(2 * model, spread).sum())
         off = max(float((np.abs(model - np.bincount(of, share * noisy.ravel()[group])) - spread).sum()), 0.0)
         divided = dependence(weight * there.reshape(noisy.shape)) * weight * float(rows @ (1 - share))
-        return SAFE * (noise + off + divided) / total
+        return (noise + off + divided) / total
 
     @cache
     def error(*axes: int) -> tuple[float, bool]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core import MEAN_NOISE, SAFE, FloatArray, cells_of, spread
+from discreet.core import MEAN_NOISE, FloatArray, cells_of, spread
 
 if TYPE_CHECKING:
     from discreet.synopses.synopsis import Synopsis
@@ -34,7 +34,7 @@ def of_boxes(synopsis: Synopsis) -> Callable[..., tuple[float, bool]]:
         squares, right = np.prod([inside(axis) for axis in axes], axis=0)
         cells = min(math.prod(cells_of(columns[axis]) for axis in axes), float((1 / squares).sum()))
         noise = MEAN_NOISE * math.sqrt(cells * float(synopsis.variances @ squares))
-        uneven = SAFE * float(np.maximum(synopsis.weights, 0.0) @ (1 - right))
+        uneven = float(np.maximum(synopsis.weights, 0.0) @ (1 - right))
         return (noise + uneven + unlisted) / max(synopsis.total, 1.0), False
 
     return error
