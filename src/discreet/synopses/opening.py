@@ -154,7 +154,7 @@ def open_release(
     expected = n_rows if expect_rows is None else expect_rows
     facts = {} if expect_rows is None else {"expected_rows": expect_rows}
     if checking is not None:
-        facts |= {"checked": _look_first(whole, axes, gate, checking, expected)}
+        facts |= {"checked": _look_first(whole, declared, axes, gate, checking, expected)}
     opening = OpenRelease(source, axes, declared, gate, math.nan, assumptions=assumed, facts=facts)
     if public is not None:
         return dataclasses.replace(opening, n_rows=public, assumptions=(*assumed, PUBLIC_SIZE))
@@ -185,7 +185,7 @@ def _check_of_table(check_first: Any, wanted: Wanted, n_axes: int) -> Epsilon | 
 
 
 def _look_first(
-    source: engines.Source, axes: Domain, gate: Gate, price: Epsilon, expected: float | None
+    source: engines.Source, declared: Domain, axes: Domain, gate: Gate, price: Epsilon, expected: float | None
 ) -> dict[str, Any]:
     """Count rows and the missing values of each column with noise; raise if the table looks wrong by these numbers.
 
@@ -195,28 +195,24 @@ def _look_first(
     most 1: discrete Laplace noise of scale (d + 1)/ε on each. Of persons, as many rows are used as in the release.
     Whether it raises follows from the noisy numbers. Price: ε, which stays charged if it raises.
     """
-    own = Domain({name: {**said, "missing": "own"} for name, said in axes.to_dict().items()})
-    job = MarginalsPass(
-        AxisGrids(own, (1,) * len(own), (False,) * len(own)),
-        tuple(GroupedMarginal([j], [np.arange(2)]) for j in range(len(own))),
-    )
-    person = gate.person
-    each = price if person is None else price / person.l1
-    line = gate.hold("check: rows and missing values", each, "sequential")
+    every = Domain({c.name: {**declared.to_dict()[c.name], "missing": "own"} for c in released_columns(declared)})
+    own, person = every.select(axes.names), gate.person
+    line = gate.hold("check: rows and missing values", price if person is None else price / person.l1, "sequential")
     if person is not None:
-        source = PersonTable(source, person, own, own, gate.free.key(8)).bounded(person.l1)
+        source = PersonTable(source, person, every, own, gate.free.key(8)).bounded(person.l1)
+    grid = AxisGrids(own, (1,) * len(own), (False,) * len(own))
+    job = MarginalsPass(grid, tuple(GroupedMarginal([j], [np.arange(2)]) for j in range(len(own))))
     counted = source.marginals(job)
     noisy = line.numbers(np.array([counted[0].sum(), *(cells[1] for cells in counted)]), Moves(l1=len(own) + 1))
     rows, *missing = noisy.values.tolist()
-    spread = {name: (value, noisy.variance) for name, value in zip(own.names, missing, strict=True)}
-    if said := doubts(rows, noisy.variance, expected, spread, axes.unit):
+    gaps = dict(zip(own.names, missing, strict=True))
+    if said := doubts(rows, noisy.variance, expected, {n: (m, noisy.variance) for n, m in gaps.items()}, axes.unit):
         spent = gate.book(gate.promise({}))
         raise DataSourceError(
             f"the check stopped the release: {'; '.join(said)}. {CAUSES}. This cost {spent.accounting} "
             f"{float(spent.spent):.4g}, which stays spent; the rest was not spent"
         )
-    error = math.sqrt(noisy.variance)
-    return {"rows": rows, "missing": dict(zip(own.names, missing, strict=True)), "std_error": error}
+    return {"rows": rows, "missing": gaps, "std_error": math.sqrt(noisy.variance)}
 
 
 def _per_row(price: Epsilon, unit: Unit | None) -> Epsilon:

@@ -66,14 +66,8 @@ def finish(
 
         stage("page")
         said = {each.name: job.parameters[each.name] for each in PAGE if each.name in job.parameters}
-        write_report(
-            job.artifact,
-            places["report"],
-            candidates=candidates,
-            clusters=clusters,
-            account=figures.get("account"),
-            **said,
-        )
+        said |= {"candidates": candidates, "clusters": clusters, "account": figures.get("account")}
+        write_report(job.artifact, places["report"], **said)
         files["report"] = places["report"]
     if "guarantee" in places:
         write_whole(places["guarantee"], guarantee.to_json(indent=2) + "\n", streams=True)

@@ -46,15 +46,8 @@ def _report(job: Job) -> JobResult:
     if isinstance(given.get("candidates"), str):
         given["candidates"] = read_lines(job.place(given["candidates"]))
     facts = report_facts(artifact, **given) if output is None else write_report(artifact, output, **given)
-    return JobResult(
-        job,
-        None,
-        {} if output is None else {next(iter(job.outputs), "report"): output},
-        facts,
-        facts,
-        None,
-        not facts["checks"]["holds"],
-    )
+    files = {} if output is None else {next(iter(job.outputs), "report"): output}
+    return JobResult(job, None, files, facts, facts, None, not facts["checks"]["holds"])
 
 
 def _clusters(job: Job, name: str) -> Any:

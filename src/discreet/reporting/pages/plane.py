@@ -87,10 +87,7 @@ def cloud(points: Any, *, title: str, x: str, y: str, low: Any, high: Any, marks
 
 
 def pairs(names: Sequence[str], errors: Any, *, title: str, form: Callable[[float], str] = "{:.3f}".format) -> Markup:
-    """Draw errors of pairs of columns as a triangle, single columns on the diagonal; the largest if there are many.
-
-    Those that are not known (NaN) are hatched.
-    """
+    """Draw errors of pairs of columns, single ones on the diagonal; NaN is hatched. Of many, those with the largest."""
     found = np.asarray(errors, np.float64)
     chosen = np.sort(np.argsort(-np.nansum(found, axis=0), kind="stable")[:MOST_PAIRED])
     found, shown = found[np.ix_(chosen, chosen)], [names[i] for i in chosen]
@@ -118,9 +115,7 @@ def pairs(names: Sequence[str], errors: Any, *, title: str, form: Callable[[floa
                      f"{name}</text>")  # fmt: skip
     key = [ink.rect("people cell", WIDTH - 95 + 11 * i, 5, 11, 8, "", (i + 1) / 5) for i in range(5)]
     key.append(f'<text class="tick end" x="{WIDTH - 100}" y="13">error, 0 to</text>')
-    key.append(
-        f'<text class="tick" x="{WIDTH - 36}" y="13">{form(most) if form(0) != "0.000" else number(most, 2)}</text>'
-    )
+    key.append(f'<text class="tick" x="{WIDTH - 36}" y="13">{form(most)}</text>')
     return ink.picture(title, [*parts, *key], WIDTH, base + left)
 
 

@@ -127,9 +127,8 @@ def _promised(facts: dict[str, Any]) -> Answer:
     slack = f", δ = {number(promise['delta'], 2)}" if promise["delta"] else ""
     level = f"ε = {number(promise['epsilon'])}{slack}"
     if account := facts.get("account"):
-        unit, spent, total = (account[name] for name in ("currency", "spent", "total"))
-        held = f"the account of {account['dataset']} holds {counted_of(account['releases'], 'release')}"
-        told.append(("", f"{held[:1].upper()}{held[1:]}: {unit} {number(spent)} of {number(total)} is spent."))
+        held = f"Account of {account['dataset']}: {counted_of(account['releases'], 'release')} so far, {account['currency']}"
+        told.append(("", f"{held} {number(account['spent'])} of {number(account['total'])} spent."))
     return Answer(PROMISED, f"{level} to {promise['unit']}, {promise['model']} model", told)
 
 
@@ -169,11 +168,11 @@ def worrying(facts: dict[str, Any]) -> Answer:
         lines.append(("warn", _nearly_unique(own)))
     lines += [("warn", f"{text[:1].upper()}{text[1:]}.") for text in facts.get("warnings", ())]
     release = facts["release"]
-    if release.get("leaves") and release["box_rows_std_error"] * math.sqrt(release["leaves"]) > release["rows"]:
-        said = (
-            f"Most of the {release['leaves']:,} boxes hold fewer rows than their noise. Fewer columns would give more."
-        )
-        lines.append(("warn", said))
+    alone = [row[i] for i, row in enumerate((facts.get("fitness") or {}).get("errors", ()))]
+    unfit = sum(error is None or error > 0.5 for error in alone)
+    if 2 * unfit > len(alone):
+        said = f"{unfit:,} of {len(alone):,} columns are of no use: mostly noise, too coarse, or not known."
+        lines.append(("warn", f"{said} Fewer columns would give more."))
     risk = release.get("risk", {}).get("prosecutor", {})
     if risk.get("max", 0) > _HIGH_RISK:
         said = f"The person who is easiest to find is found with a probability of {share(risk['max'])}."
@@ -187,10 +186,6 @@ def worrying(facts: dict[str, Any]) -> Answer:
             lines.append(("warn", f"{share(found['homogeneous'])} of the rows are in groups that reveal their {name}."))
     shown = release.get("marginals", [])
     blank = sum(not m.get("divided", True) for m in shown)
-    guessed = sum(m.get("divided", True) and m.get("assumed") is not None and views.doubt(m) > 0.5 for m in shown)
-    if 2 * (blank + guessed) > len(shown):
-        said = f"{blank + guessed:,} of {len(shown):,} columns are unknown or mostly assumed."
-        lines.append(("warn", f"{said} Fewer columns would give more."))
     if "comparison" in facts:
         lines.append(("warn", "This page uses the raw table: keep it internal."))
         together = facts["comparison"].get("together") or {"notes": []}
@@ -204,7 +199,7 @@ def worrying(facts: dict[str, Any]) -> Answer:
         )
         said = f"{good}{', the ledger adds up, the noise cannot be reproduced' if facts['ledger'] else ''}."
         lines.append(("good" if checks["seal"] == "intact" else "warn", said))
-    if blank and 2 * (blank + guessed) <= len(shown):
+    if blank:
         lines.append(("soft", f"Not known: the distribution of {blank:,} of the columns."))
     lines += [("soft", f"{text[:1].upper()}{text[1:]}.") for text in checks.get("open", ())]
     if not facts["attacks"] and not facts["audits"]:
