@@ -5,7 +5,7 @@ error of a count, weighted by rows. Numbers are counted in `BINS` equal parts of
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any
@@ -14,11 +14,15 @@ import numpy as np
 
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.columns.kinds import Categorical, Column, even_edges
+from discreet.core.columns.unit import Person
 from discreet.core.output.figures import at_most
 
 BINS = 8
 #: Mean of the absolute value of normal noise, in standard deviations. That of Laplace noise is smaller.
 MEAN_NOISE = float(np.sqrt(2 / np.pi))
+#: A number of rows up to so many standard errors may be noise around zero. Laplace noise exceeds ln 50/√2 of them in
+#: one draw of a hundred; sums of such noise do so more rarely.
+EMPTY_UP_TO = math.log(50) / math.sqrt(2)
 #: A factor on expected errors, so that stated ones are rarely exceeded; chosen on generated tables.
 _SAFE = 1.25
 #: Counts with a larger error are not worth reading. More columns, or pairs, than the second are not named.
@@ -121,3 +125,27 @@ def spread(column: Column, lower: FloatArray, upper: FloatArray) -> tuple[FloatA
     shares = [np.clip(np.minimum(upper, b) - np.maximum(lower, a), 0.0, None) for a, b in pairwise(edges)]
     squares = np.where(wide > 0, np.sum(np.square(shares), axis=0) / np.where(wide > 0, wide, 1.0) ** 2, 1.0)
     return squares, 1 - (1 - squares) * np.minimum(4 * wide / (column.high - column.low), 1.0)
+
+
+#: A number of rows that differs by more from a guess is doubtful, and a larger share of missing values.
+_FAR, _MANY_MISSING = 0.2, 0.3
+CAUSES = "Look at decimal and thousands marks (5.089,83), at the sheet of a workbook, and at the header line"
+
+
+def doubts(
+    rows: float, variance: float, expected: float | None, missing: Mapping[str, tuple[float, float]], unit: Any = None
+) -> tuple[str, ...]:
+    """Return what looks wrong about a table by its noisy number of rows, and noisy missing values with variances.
+
+    What noise alone explains is not doubtful. Rows of persons beyond their bound are not counted: half may be missing.
+    """
+    said, error = [], math.sqrt(variance)
+    if expected is not None:
+        least, most = expected * (0.5 if isinstance(unit, Person) else 1 - _FAR), expected * (1 + _FAR)
+        if not least - EMPTY_UP_TO * error <= rows <= most + EMPTY_UP_TO * error:
+            said.append(f"about {max(rows, 0.0):,.0f} rows were counted, but {expected:,.0f} were expected")
+    for name, (value, spread) in missing.items():
+        if value - EMPTY_UP_TO * math.sqrt(spread) > _MANY_MISSING * max(rows, 1.0):
+            share = min(value / max(rows, 1.0), 1.0)
+            said.append(f"about {100 * share:.0f} % of the values of {name!r} are missing or cannot be read")
+    return tuple(said)

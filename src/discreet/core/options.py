@@ -427,7 +427,7 @@ SIZE_SHARE: Any = option(
 )  # fmt: skip
 EXPECT_ROWS: Any = option(
     default=None, takes="whole", low=1, high=MOST_ROWS, example=10_000, label="Expected rows",
-    help="A public guess of the number of rows: a release that is far from it says so.",
+    help="A public guess of the number of rows; a release with far more or fewer is marked.",
 )  # fmt: skip
 CHECK_FIRST: Any = option(
     default=None, takes="budget", example=0.05, label="Budget of a check",

@@ -1,4 +1,4 @@
-"""What counts by one and two columns of a perturbed table are good for, from the law of its noise alone."""
+"""Errors of counts by one and two columns of a perturbed table, from the law of its noise alone."""
 
 import math
 from fractions import Fraction

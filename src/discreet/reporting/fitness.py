@@ -1,4 +1,4 @@
-"""What a release is good for, from the release alone: one line, and the errors of counts by pairs of columns."""
+"""The fitness of a release, from the release alone: one line, and the errors of counts by pairs of columns."""
 
 import math
 from collections.abc import Mapping

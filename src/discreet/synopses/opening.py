@@ -20,6 +20,7 @@ import numpy.typing as npt
 from discreet import engines, noise
 from discreet.accounts import check_ledger
 from discreet.core import (
+    CAUSES,
     Categorical,
     Domain,
     Guarantee,
@@ -30,6 +31,7 @@ from discreet.core import (
     check_unit,
     checks,
     dialect_of,
+    doubts,
     options,
     released_columns,
     row_promise,
@@ -39,7 +41,6 @@ from discreet.engines.passes import AxisGrids, CellCounts, GridMap, GroupedMargi
 from discreet.engines.persons import PersonTable, check_person
 from discreet.errors import DataSourceError, DiscreetWarning, InvalidArgument, InvalidType, SchemaError
 from discreet.mechanisms import Gate, Moves, law_for
-from discreet.synopses.queries.answers import CAUSES, doubts
 
 #: Of a central release. Below, noise for a share of the budget would be wider than can be drawn.
 SMALLEST_EPSILON = Epsilon(Fraction(1, 10**9))
@@ -177,8 +178,8 @@ def _check_of_table(check_first: Any, wanted: Wanted, n_axes: int) -> Epsilon | 
     if check_first is None:
         return None
     price = Epsilon(checks.budget("check_first", check_first))
-    dear = wanted.rho is not None and not price.as_rho() < wanted.rho  # what a pure step costs in ρ
-    if dear or not price < wanted.pure or not law_for(price, Moves(l1=n_axes + 1)).drawable:
+    large = wanted.rho is not None and not price.as_rho() < wanted.rho  # what a pure step costs in ρ
+    if large or not price < wanted.pure or not law_for(price, Moves(l1=n_axes + 1)).drawable:
         expected = f"a small part of the budget of epsilon {wanted.pure.shown:g}"
         raise InvalidArgument("check_first", check_first, expected, f"check_first={wanted.pure.shown / 20:g}")
     return price

@@ -16,12 +16,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import AnyArray, Domain, FloatArray, Frames, Guarantee, IntArray, checks, html
+from discreet.core import CAUSES, AnyArray, Domain, FloatArray, Frames, Guarantee, IntArray, checks, doubts, html
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.noise import Generator
 from discreet.synopses import file
 from discreet.synopses.frozen import frozen_floats, frozen_ints
-from discreet.synopses.queries.answers import CAUSES, Count, doubts, empty_text, rows_text
+from discreet.synopses.queries.answers import Count, empty_text, rows_text
 from discreet.synopses.queries.counts import sample
 from discreet.synopses.queries.questions import Questions
 

@@ -127,8 +127,9 @@ def _promised(facts: dict[str, Any]) -> Answer:
     slack = f", δ = {number(promise['delta'], 2)}" if promise["delta"] else ""
     level = f"ε = {number(promise['epsilon'])}{slack}"
     if account := facts.get("account"):
-        held = f"Account of {account['dataset']}: {counted_of(account['releases'], 'release')} so far, {account['currency']}"
-        told.append(("", f"{held} {number(account['spent'])} of {number(account['total'])} spent."))
+        held = f"Account of {account['dataset']}: {counted_of(account['releases'], 'release')} so far"
+        spent = f"{account['currency']} {number(account['spent'])} of {number(account['total'])} spent"
+        told.append(("", f"{held}, {spent}."))
     return Answer(PROMISED, f"{level} to {promise['unit']}, {promise['model']} model", told)
 
 

@@ -1,4 +1,4 @@
-"""What counts by one and two columns of a model are good for, from its measurements. Post-processing."""
+"""Errors of counts by one and two columns of a model, from its measurements. Post-processing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def of_model(synopsis: ModelSynopsis) -> Callable[..., tuple[float, bool]]:
             cells = np.bincount(np.array(known.bins[asked[0]]))
             variance *= cells / cells.mean()
         there = np.bincount(at, minlength=noisy.size)
-        # Parts: the model rows of one group that lie in one cell of the counts.
+        # Parts: the model rows of one group in one cell of the counts.
         shape = [noisy.size, *(cells_of(synopsis.domain.columns[c]) + 1 for c in asked)]
         codes = np.ravel_multi_index([at, *(placed(c)[1] for c in asked)], shape)
         parts, rows = np.unique(codes, return_counts=True)

@@ -8,20 +8,15 @@ rows of a model, the second part is the model's own (`discreet.synopses.marginal
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
-from discreet.core import Person, checks, normal_width
+from discreet.core import EMPTY_UP_TO, checks, normal_width
 from discreet.errors import InvalidArgument, InvalidType
 
 if TYPE_CHECKING:
     from discreet.synopses.queries.evenness import Terms
     from discreet.synopses.synopsis import Synopsis
-
-#: A number of rows up to so many standard errors may be noise around zero. Laplace noise exceeds ln 50/√2 of them in
-#: one draw of a hundred; sums of such noise do so more rarely.
-EMPTY_UP_TO = math.log(50) / math.sqrt(2)
 
 
 def wide(level: float) -> float:
@@ -60,30 +55,6 @@ def empty_text(total: float, variance: float) -> str:
         "row could be read as the schema declares it: look at decimal signs, dates and the spelling of categories. "
         "What was spent stays spent"
     )
-
-
-#: A number of rows that differs by more from a guess is doubtful, and a larger share of missing values.
-_FAR, _MANY_MISSING = 0.2, 0.3
-CAUSES = "Look at decimal and thousands marks (5.089,83), at the sheet of a workbook, and at the header line"
-
-
-def doubts(
-    rows: float, variance: float, expected: float | None, missing: Mapping[str, tuple[float, float]], unit: Any = None
-) -> tuple[str, ...]:
-    """Return what looks wrong about a table by its noisy number of rows, and noisy missing values with variances.
-
-    What noise alone explains is not doubtful. Rows of persons beyond their bound are not counted: half may be missing.
-    """
-    said, error = [], math.sqrt(variance)
-    if expected is not None:
-        least, most = expected * (0.5 if isinstance(unit, Person) else 1 - _FAR), expected * (1 + _FAR)
-        if not least - EMPTY_UP_TO * error <= rows <= most + EMPTY_UP_TO * error:
-            said.append(f"{rows_text(rows)} were counted, but {expected:,.0f} were expected")
-    for name, (value, spread) in missing.items():
-        if value - EMPTY_UP_TO * math.sqrt(spread) > _MANY_MISSING * max(rows, 1.0):
-            share = min(value / max(rows, 1.0), 1.0)
-            said.append(f"about {100 * share:.0f} % of the values of {name!r} are missing or cannot be read")
-    return tuple(said)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What counts by one and two columns of a synopsis are good for, from its boxes and their noise. Post-processing."""
+"""Errors of counts by one and two columns of a synopsis, from its boxes and their noise. Post-processing."""
 
 from __future__ import annotations
 
