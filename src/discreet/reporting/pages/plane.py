@@ -86,12 +86,17 @@ def cloud(points: Any, *, title: str, x: str, y: str, low: Any, high: Any, marks
     return plane.draw(title, [f'<path class="points" d="{path}"/>'], x, y, marks)
 
 
-def pairs(names: Sequence[str], errors: Any, *, title: str, form: Callable[[float], str] = "{:.3f}".format) -> Markup:
-    """Draw errors of pairs of columns, single ones on the diagonal; NaN is hatched. Of many, those with the largest."""
+def pairs(
+    names: Sequence[str], errors: Any, *, title: str, form: Callable[[float], str] = "{:.3f}".format, top: float = 0.0
+) -> Markup:
+    """Draw errors of pairs of columns, single ones on the diagonal; NaN is hatched. Of many, those with the largest.
+
+    The darkest colour is that of the largest error, or of ``top`` and all that is larger.
+    """
     found = np.asarray(errors, np.float64)
     chosen = np.sort(np.argsort(-np.nansum(found, axis=0), kind="stable")[:MOST_PAIRED])
     found, shown = found[np.ix_(chosen, chosen)], [names[i] for i in chosen]
-    most, n = max(float(np.nanmax(found, initial=0)), 1e-12), len(shown)
+    most, n = top or max(float(np.nanmax(found, initial=0)), 1e-12), len(shown)
     left = min(max(len(ink.cut_text(name, 14)) for name in shown) * LETTER + 8, 98)
     side = min((WIDTH - left) / n, 44.0)
     parts = []
@@ -102,7 +107,7 @@ def pairs(names: Sequence[str], errors: Any, *, title: str, form: Callable[[floa
         if np.isnan(value):
             parts.append(ink.hatched(*at, side, side, tip))
             continue
-        parts.append(ink.rect("people cell", *at, side, side, tip, max(value / most, 0.0)))
+        parts.append(ink.rect("people cell", *at, side, side, tip, min(max(value / most, 0.0), 1.0)))
         if side >= 30:
             tone = "on" if value > 0.7 * most else "words"
             parts.append(f'<text class="{tone} mid" x="{at[0] + side / 2:.1f}" y="{at[1] + side / 2 + 4:.1f}">'

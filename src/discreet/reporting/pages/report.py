@@ -265,11 +265,15 @@ def _fitness(told: dict[str, Any] | None) -> Pictures:
         "equal parts of their range. Counts with more than 50 % are of no use."
     )
     said += " Hatched: not known." if np.isnan(errors).any() else ""
-    picture = plane.pairs(told["columns"], errors, title="errors of counts", form=lambda e: f"{100 * e:.2g} %")
+    picture = plane.pairs(told["columns"], errors, title="errors of counts", form=_percent, top=0.5)
     guessed = list(zip(*np.nonzero(np.triu(told["assumed"], 1)), strict=True))
     named = [" by ".join(told["columns"][i] for i in pair) for pair in guessed[:6]]
     more = f" and {len(guessed) - 6:,} more" if len(guessed) > 6 else ""
     return [(picture, said + (f" Not measured but modelled: {', '.join(named)}{more}." if named else ""))]
+
+
+def _percent(error: float) -> str:
+    return f"{100 * error:.{'2g' if error < 0.1 else '0f'}} %"
 
 
 def _charts(release: dict[str, Any]) -> Pictures:
