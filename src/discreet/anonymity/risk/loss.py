@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from discreet import engines
 from discreet.anonymity.risk.counted import total
 from discreet.anonymity.risk.counts import Entries
-from discreet.anonymity.risk.hierarchy import MISSING, OR_MISSING
+from discreet.anonymity.risk.hierarchy import MISSING, OR_MISSING, printed_category
 from discreet.anonymity.risk.printed import (
     Sets,
     Stretches,
@@ -321,7 +321,10 @@ def _right(released: pa.Table, column: Column, facts: Mapping[str, Any]) -> Floa
 
 def _sets(released: pa.Table, column: Categorical, facts: Mapping[str, Any]) -> Sets:
     """Return the categories that the cells of a column admit."""
-    at = released[printed_columns(column.name, released.column_names)[0]]
+    at: Any = released[printed_columns(column.name, released.column_names)[0]]
+    if pa.types.is_nested(at.type):  # a list of categories
+        listed = ([printed_category(c) for c in cell] for cell in at.fill_null([]).to_pylist())
+        at = pa.array([f"{{{', '.join(cell)}}}" if cell else None for cell in listed], pa.string())
     return read_sets(at, [category_text(c) for c in column.categories], facts.get("labels", {}).get(column.name, {}))
 
 
