@@ -313,7 +313,6 @@ def fitness(domain: Domain, found: Outlook) -> Fitness:
     """
     each = min(found.bounds, key=lambda bound: bound.error).rows if found.bounds else 1
     fine, cells = public_grid(domain).sizes, [cells_of(column) for column in domain]
-
     one, two = (_pair_error(len(domain), found.epsilon, found.delta, ways) for ways in (1, 2))
 
     def error(*axes: int) -> tuple[float, bool]:

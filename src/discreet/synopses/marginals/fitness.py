@@ -69,7 +69,7 @@ def of_model(synopsis: ModelSynopsis) -> Callable[..., tuple[float, bool]]:
         alone = math.hypot(*(error(c)[0] for c in asked)) if len(asked) > 1 else 0.0
         if found:
             return max(min(found), alone), False
-        return math.hypot(alone, known.distance(asked, total) / total), True
+        return math.hypot(alone, known.distance(asked, total)[0] / total), True
 
     return error
 

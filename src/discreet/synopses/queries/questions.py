@@ -135,7 +135,7 @@ class Questions:
         return Fitness.measure(self._own.domain.names, self._count_errors(), cause)
 
     def _count_errors(self) -> Callable[..., tuple[float, bool]]:
-        """Return a function that gives the error of the counts by some columns, and if it is only that of a model."""
+        """Return a function from columns to the error of their counts, and if it is only that of a model."""
         return fitness.of_boxes(self._own)
 
     def _not_known(self, where: Where) -> bool:
