@@ -137,11 +137,11 @@ def show_report(result: Any) -> None:
         for text in contradictions(facts):
             console.print(f"[bold red]{escape(text)}[/]", highlight=False)
         console.print("[bold red]The file claims:[/]", highlight=False)
-    for line in facts["promise"]["plain"]:
+    for line in facts["promise"]["plain"] if result.job.kind == "report" else ():
         console.print(escape(line))
-    page = escape(str(result.files["report"]))
-    console.print(f"[bold]Page[/] [cyan]{page}[/] (open it in a browser)")
-    if "against" in result.job.parameters:
+    for page in result.files.values():
+        console.print(f"[bold]Page[/] [cyan]{escape(str(page))}[/] (open it in a browser)")
+    if "comparison" in facts:
         if found := facts["comparison"].get("together"):
             from discreet.evaluation.comparison import comparison_rows
 
@@ -150,7 +150,9 @@ def show_report(result: Any) -> None:
 
         if found := loss_rows(facts["comparison"].get("information_loss")):
             measures("What the cells leave open", found)
-        console.print("[bold red]The page compares with the raw table: keep it confidential.[/]")
+        console.print(
+            "[bold red]Not for publication: these figures come from the raw table. Keep them confidential.[/]"
+        )
     if facts["checks"]["seeded"]:
         console.print("[bold red]Seeded: this release must not be published.[/]")
     if result.failed:
