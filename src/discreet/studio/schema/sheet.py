@@ -25,7 +25,7 @@ LABELS = "labels that the file declares in its head, apart from the rows"
 _TYPES = (("bool", "boolean"), ("date", "date"), ("timestamp", "date"), ("time", "time"), ("int", "integer"),
           ("uint", "integer"), ("double", "number"), ("float", "number"), ("decimal", "number"))  # fmt: skip
 #: Public facts of a schema file.
-FACTS = ("functions", "impossible")
+FACTS = ("functions", "impossible", "rules")
 
 
 @dataclass

@@ -116,7 +116,7 @@ def find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
 def _find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
     gate, whole = opening.gate, opening.gate.left
     grid = public_grid(opening.domain)
-    alone = len(opening.domain) < 2
+    alone = len(grid.domain) < 2
     found = _single(opening, grid, whole if alone else whole * (PURE_SINGLE if gate.pure else SINGLE))
     rows = max(found.total, 1.0)
     found.known = [onto_simplex(b.counts, rows) for b in found.bins]
@@ -165,7 +165,7 @@ def refined(found: Findings) -> AnyArray:
 def _single(opening: OpenRelease, grid: AxisGrids, price: Price) -> Findings:
     """Measure every column by itself: bins, and the number of rows unless it is public."""
     sizes = grid.sizes
-    names = opening.domain.names
+    names = grid.domain.names
     asked = tuple(GroupedMarginal([j], [np.arange(size)]) for j, size in enumerate(sizes))
     job = MarginalsPass(grid, asked)
     prices = price.divide(np.exp2(np.rint(np.log2([min(size, 64) for size in sizes]) * 4 / 3) / 2))
@@ -173,7 +173,7 @@ def _single(opening: OpenRelease, grid: AxisGrids, price: Price) -> Findings:
     bins, sums, blur = [], np.zeros(len(sizes)), np.zeros(len(sizes))
     raw = opening.source.marginals(job)
     with opening.gate.sequential("columns") as columns:
-        for j, (column, counts, paid) in enumerate(zip(opening.domain, raw, prices, strict=True)):
+        for j, (column, counts, paid) in enumerate(zip(grid.domain, raw, prices, strict=True)):
             groups = levels(column, len(counts))
             # Half for the finest level, the rest for the wider ones.
             parts: Any = paid.divide([max(len(groups) - 1, 1), *[1] * (len(groups) - 1)])
@@ -212,7 +212,7 @@ def _round(
     model: Mixture,
 ) -> list[Measured]:
     """Score all candidates and measure the best."""
-    width = len(opening.domain)
+    width = len(grid.domain)
     looking = budget * (PURE_SCORES if opening.gate.pure else SCORES)
     paying = budget - looking
     sets = _candidates(found, settings, number)
@@ -243,7 +243,7 @@ def _round(
     measured = []
     for i, price in zip(chosen, prices, strict=True):
         marginal = candidates[i].marginal
-        name = " by ".join(opening.domain.names[c] for c in marginal.columns)
+        name = " by ".join(grid.domain.names[c] for c in marginal.columns)
         made = gate.counts(name, raw[i], price)
         made.values[no_rows(marginal, found.zeros)] = 0
         measured.append(Measured(marginal, made.values, made.variance))
