@@ -53,6 +53,10 @@ class Rule:
         """Return the sum of the columns with their signs."""
         return sum(sign * at[name] for name, sign in self.terms.items() if name != without)
 
+    def broken(self, at: Mapping[str, FloatArray]) -> bool:
+        """Return whether a row breaks the rule; one without a value does not."""
+        return bool(np.any((self.form(at) < self.low) | (self.form(at) > self.high)))
+
     def ends(self, low: Mapping[str, Any], high: Mapping[str, Any], without: str = "") -> tuple[Any, Any]:
         """Return the least and the largest sum of columns in given intervals."""
         signed = [(n, s) for n, s in self.terms.items() if n != without]
@@ -142,6 +146,14 @@ class Plan:
                 found |= rule.terms.keys()
                 found -= set() if own is not None else {step}
         return found
+
+    def allows(self, asked: Mapping[str, tuple[float, float]]) -> bool:
+        """Return whether a row with some columns in intervals can keep the rules."""
+        low, high = dict(self.low), dict(self.high)
+        for name in self.columns.keys() & asked.keys():
+            a, b = (x / self.step for x in asked[name])
+            low[name], high[name] = max(low[name], np.ceil(a) * self.step), min(high[name], np.floor(b) * self.step)
+        return _propagate(self.rules, low, high)
 
     def _own(self, name: str) -> tuple[str, None, Numeric]:
         return name, None, self._bounded(self.columns[name], self.low[name], self.high[name])

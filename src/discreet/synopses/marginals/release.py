@@ -36,6 +36,7 @@ from discreet.synopses.marginals.choice import (
     pick_one_by_one,
     spread,
 )
+from discreet.synopses.marginals.differences import differences, matched, short_end, wider
 from discreet.synopses.marginals.facts import Zero, as_factors, kept_apart, make_possible, no_rows, on_bins
 from discreet.synopses.marginals.mixture import Factor, Mixture
 from discreet.synopses.marginals.population import draw, even_rows
@@ -137,6 +138,7 @@ def _find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
     for number, share in enumerate(ROUNDS):
         new = _round(opening, grid, found, settings, rest * share, number, model)
         factors += [Factor(m.marginal, m.counts.astype(np.float64), np.full(len(m.counts), m.variance)) for m in new]
+        factors += [wide for m in new for wide in wider(m, grid.domain)]
         stage("model")
         model.fit(factors, rows)
         found.known = [onto_simplex(p * rows, rows) for p in model.expected(f.marginal for f in factors[: len(sizes)])]
@@ -159,6 +161,7 @@ def refined(found: Findings) -> AnyArray:
             ends[-1] = size
             fine[j, order[first : first + size]] = np.repeat(cells, np.diff(ends, prepend=0))
             first += size
+    matched(found, fine)
     return fine
 
 
@@ -194,6 +197,8 @@ def _single(opening: OpenRelease, grid: AxisGrids, price: Price) -> Findings:
             typical = float(np.mean(np.diag(covariance)))
             bins.append(make_bins(column, fine, typical, most, kept_apart(grid, j), covariance))
             sums[j], blur[j] = fine.sum(), max(float(covariance.sum()), 1e-12)
+    for j in differences(grid.domain):
+        bins[j] = short_end(bins[j], grid.domain.columns[j].missing == "own")
     if math.isnan(opening.n_rows):
         total, variance = float((sums / blur).sum() / (1 / blur).sum()), float(1 / (1 / blur).sum())
         variance = 0.0 if variance < 1e-9 else variance
