@@ -1,4 +1,4 @@
-"""Public facts about columns: functions of other columns, and impossible combinations of values.
+"""Public facts about columns: functions of other columns, impossible combinations of values, and rules (`rules`).
 
 A fact is declared, like bounds, without looking at rows: ``education_num`` follows from ``education`` because the form
 says so. Contrary rows do not matter: the column of a function is never read, and an impossible row is dropped like one
@@ -8,7 +8,7 @@ with a missing value.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, TypeAlias, TypeVar
 
@@ -73,7 +73,7 @@ class Facts:
 
     functions: tuple[Function, ...] = ()
     impossible: tuple[Impossible, ...] = ()
-    rules: Rules = Rules()
+    rules: Rules = field(default_factory=Rules)
 
     @classmethod
     def read(cls, columns: Mapping[str, Column], functions: Any, impossible: Any, rules: Any = None) -> Facts:

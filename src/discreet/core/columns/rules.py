@@ -1,17 +1,13 @@
 """Rules between columns: orders, differences and sums that every synthetic row keeps.
 
 ``admission <= discharge``, ``discharge - admission <= 90`` and ``total = ward + drugs`` are all read as
-``low <= sum of columns with signs <= high``.
-
-A model of marginals cannot keep a rule: it knows two dates to a week each, so their difference is noise. Therefore the
-rule's own quantity is modelled. For ``admission <= discharge`` the model has ``admission`` and ``discharge -
-admission``, whose dependence on the cost is measured like that of any column; for ``total = a + b`` it has ``a`` and
-``b``. A `Plan` states which column each rule replaces. Rows are mapped one by one before they are counted
-(`Plan.forward`): neighbouring tables stay neighbours, and a rule costs no budget. Rows of the model are mapped back
-(`Plan.complete`) column by column, each value moved into the interval that the earlier values and the rules leave.
-Intervals are propagated to a fixed point. For orders that never ends in a dead end (Dechter, Meiri and Pearl 1991), nor
-for sums unless rules form a ring, which is refused. The arithmetic is exact: whole numbers, days, seconds, or multiples
-of a power of two.
+``low <= sum of columns with signs <= high``. A model of marginals cannot keep that: it knows two dates to a week each,
+so their difference is noise. Therefore the difference is modelled instead of its end, and a sum is not modelled at all.
+Rows are mapped one by one before they are counted (`Plan.forward`): neighbouring tables stay neighbours, and a rule
+costs no budget. Rows of the model are mapped back (`Plan.complete`) column by column; each value is moved into the
+interval that the earlier ones and the rules leave, propagated to a fixed point. That has no dead ends for orders
+(Dechter, Meiri and Pearl 1991), nor for sums that are in no ring of rules; such rings are refused. The arithmetic is
+exact: whole numbers, days, seconds, or multiples of a power of two.
 """
 
 from __future__ import annotations
@@ -32,7 +28,7 @@ from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 #: So many of the smallest values of a difference have cells of their own, even on a coarser grid.
 _FINE = 64
-#: A column is marked by its number in the declared order.
+#: A column of a text is marked by its number in the declared order.
 _VALUE = r"(?:\0(\d+)\0|(\d+(?:\.\d+)?))"
 _TERM = re.compile(rf"([+-]?)\s*{_VALUE}")
 _SUM = re.compile(rf"\s*[+-]?\s*{_VALUE}(?:\s*[+-]\s*{_VALUE})*\s*")
@@ -53,31 +49,29 @@ class Rule:
         """Return the sum of the columns with their signs."""
         return sum(sign * at[name] for name, sign in self.terms.items() if name != without)
 
+    def same(self, other: Rule) -> int:
+        """Return 1 if another rule is about the same sum, -1 if it is about its negative, else 0."""
+        return 1 if other.terms == self.terms else -int(other.terms == {n: -s for n, s in self.terms.items()})
+
     def broken(self, at: Mapping[str, FloatArray]) -> bool:
         """Return whether a row breaks the rule; one without a value does not."""
         return bool(np.any((self.form(at) < self.low) | (self.form(at) > self.high)))
 
-    def ends(self, low: Mapping[str, Any], high: Mapping[str, Any], without: str = "") -> tuple[Any, Any]:
+    def ends(self, low: Mapping[str, Any], high: Mapping[str, Any], without: str = "") -> list[Any]:
         """Return the least and the largest sum of columns in given intervals."""
         signed = [(n, s) for n, s in self.terms.items() if n != without]
-        pairs = ((low, high), (high, low))
-        return tuple(sum(s * (a if s > 0 else b)[n] for n, s in signed) for a, b in pairs)  # type: ignore[return-value]
+        return [sum(s * (a if s > 0 else b)[n] for n, s in signed) for a, b in ((low, high), (high, low))]
 
     def tighten(self, low: dict[str, Any], high: dict[str, Any]) -> bool:
         """Narrow the interval of each column to what the others leave; return whether one changed."""
-        changed = False
+        before = [x for n in self.terms for x in (low[n], high[n])]
         for name, sign in self.terms.items():
             least, most = self.ends(low, high, name)
-            ends = sorted_by(sign, self.low - most, self.high - least)
-            for held, found in ((low, np.maximum(low[name], ends[0])), (high, np.minimum(high[name], ends[1]))):
-                changed |= bool(np.any(found != held[name]))
-                held[name] = found
-        return changed
-
-
-def sorted_by(sign: int, low: Any, high: Any) -> tuple[Any, Any]:
-    """Return the ends of an interval times a sign."""
-    return (low, high) if sign > 0 else (-high, -low)
+            a, b = (self.low - most, self.high - least)[::sign]
+            low[name], high[name] = np.maximum(low[name], sign * a), np.minimum(high[name], sign * b)
+        return any(
+            np.any(x != y) for x, y in zip(before, (x for n in self.terms for x in (low[n], high[n])), strict=True)
+        )
 
 
 class Plan:
@@ -92,23 +86,20 @@ class Plan:
         self.whole = all(isinstance(c, (Integer, Date)) for c in self.columns.values())
         size = max(max(abs(c.low), abs(c.high)) for c in self.columns.values())
         # So few digits that sums are the same in binary and in decimal numbers, if the bounds allow it.
-        bits = max(14 - math.floor(math.log10(size)), 14 - math.floor(math.log2(size)))
-        self.step = 1.0 if self.whole else 2.0**-bits
-        self.rules = [self._stepped(rule) for rule in rules]
-        ends = {n: _ends(c) for n, c in self.columns.items()}
-        self.low = {n: math.ceil(a / self.step) * self.step for n, (a, _) in ends.items()}
-        self.high = {n: math.floor(b / self.step) * self.step for n, (_, b) in ends.items()}
+        self.step = 1.0 if self.whole else 2.0 ** (min(math.floor(f(size)) for f in (math.log10, math.log2)) - 14)
+        low = [(math.floor(r.low / self.step) + 1 if r.strict else math.ceil(r.low / self.step)) for r in rules]
+        self.rules = [
+            replace(r, low=x * self.step, high=x * self.step if r.left else math.inf)
+            for r, x in zip(rules, low, strict=True)
+        ]
+        self.low = {n: math.ceil(_ends(c)[0] / self.step) * self.step for n, c in self.columns.items()}
+        self.high = {n: math.floor(_ends(c)[1] / self.step) * self.step for n, c in self.columns.items()}
         for i, rule in enumerate(self.rules):  # one by one, to name the first that cannot be kept
             if not _propagate(self.rules[: i + 1], self.low, self.high):
-                others = ", ".join(repr(r.text) for r in self.rules[:i])
-                what = f" and {others}; leave one of the rules out, or widen" if others else "; widen"
-                raise SchemaError(f"rules: no row can keep {rule.text!r}{what} the bounds of {_listed(rule.terms)}")
+                others = _listed(r.text for r in self.rules[:i])
+                fix = f" and {others}; leave one out" if others else f"; widen the bounds of {_listed(rule.terms)}"
+                raise SchemaError(f"rules: no row can keep {rule.text!r}{fix}")
         self.steps = tuple(self._ordered(first))
-
-    def _stepped(self, rule: Rule) -> Rule:
-        """Return a rule whose ends are multiples of the step."""
-        low = math.floor(rule.low / self.step) + 1 if rule.strict else math.ceil(rule.low / self.step)
-        return replace(rule, low=low * self.step, high=low * self.step if rule.left else math.inf)
 
     def _ordered(self, first: Sequence[str]) -> Iterator[tuple[str, Rule | None, Numeric | None]]:
         smaller = [n for r in self.rules for n in sorted(r.terms, key=r.terms.__getitem__) if n != r.left]
@@ -119,76 +110,74 @@ class Plan:
             rule = next(r for r in pending if known & r.terms.keys())
             pending.remove(rule)
             new = [n for n in rule.terms if n not in known]
-            if not new and any(set(r.terms) == set(rule.terms) for r in self.rules if r is not rule):
-                continue  # the other end of a difference
-            if len(new) < len(rule.terms) - 1 and any(len(r.terms) > 2 for r in self.rules):
+            again = not new and any(rule.same(r) for r in self.rules if r is not rule)
+            if (
+                len(new) < len(rule.terms) - 1
+                and not again
+                and any(sorted(r.terms.values()) != [-1, 1] for r in self.rules)
+            ):
                 raise SchemaError(
                     f"rules: {rule.text!r} closes a ring of rules, which only orders of two columns may; leave it out"
                 )
-            if not new:
-                continue  # a ring of orders: the intervals keep it
+            if not new:  # the other end of a difference, or a ring of orders: the intervals keep it
+                continue
             last = rule.left if rule.left in new else new[-1] if rule.left else new[0]
-            yield from (self._own(n) for n in new if n != last)
             gone = [n for n in rule.terms if self.columns[n].missing == "own"]
             if gone and last not in gone:
                 raise SchemaError(
                     f"rules: by {rule.text!r}, {last!r} is missing where {gone[0]!r} is, and only {gone[0]!r} keeps "
                     f'rows without a value; declare {last!r} with missing = "own" too'
                 )
+            yield from (self._own(n) for n in new if n != last)
             yield last, rule, None if rule.left else self._difference(self.columns[last], rule)
             known.update(new)
-
-    def behind(self, name: str) -> set[str]:
-        """Return the columns whose modelled values decide a column: of a difference, the one that it stands for."""
-        found = {name}
-        for step, rule, own in reversed(self.steps):
-            if step in found and rule is not None:
-                found |= rule.terms.keys()
-                found -= set() if own is not None else {step}
-        return found
-
-    def allows(self, asked: Mapping[str, tuple[float, float]]) -> bool:
-        """Return whether a row with some columns in intervals can keep the rules."""
-        low, high = dict(self.low), dict(self.high)
-        for name in self.columns.keys() & asked.keys():
-            a, b = (x / self.step for x in asked[name])
-            low[name], high[name] = max(low[name], np.ceil(a) * self.step), min(high[name], np.floor(b) * self.step)
-        return _propagate(self.rules, low, high)
 
     def _own(self, name: str) -> tuple[str, None, Numeric]:
         return name, None, self._bounded(self.columns[name], self.low[name], self.high[name])
 
     def _difference(self, column: Numeric, rule: Rule) -> Numeric:
         least, most = rule.ends(self.low, self.high)
-        against = {n: -s for n, s in rule.terms.items()}
-        least = max([least, *(r.low for r in self.rules if r.terms == rule.terms)])
-        most = min([most, *(-r.low for r in self.rules if r.terms == against)])
+        least = max([least, *(r.low for r in self.rules if rule.same(r) > 0)])
+        most = min([most, *(-r.low for r in self.rules if rule.same(r) < 0)])
         name = " ".join(f"{'+' if s > 0 else '-'} {n}" for n, s in rule.terms.items()).removeprefix("+ ")
         kept: dict[str, Any] = {"role": column.role, "missing": column.missing, "name": name}
-        made = Integer(0, 1, **kept) if self.whole else Numeric(low=0.0, high=1.0, **kept)
-        return self._bounded(made, least, most)
+        return self._bounded(Integer(0, 1, **kept) if self.whole else Numeric(low=0.0, high=1.0, **kept), least, most)
 
     def _bounded(self, column: Numeric, low: float, high: float) -> Numeric:
         if not low < high:
-            raise SchemaError(f"rules: they leave {column.name!r} one value; widen the bounds of {_listed(self.columns)}")
-        if (low, high) == _ends(column):
-            return column
+            raise SchemaError(
+                f"rules: {column.name!r} is left with one value; widen the bounds of {_listed(self.columns)}"
+            )
         half = 0.5 if isinstance(column, Integer) else 0.0
-        return replace(column, low=float(low - half), high=float(high + half), bottom=None, top=None)
+        made = replace(column, low=float(low - half), high=float(high + half), bottom=None, top=None)
+        return column if (low, high) == _ends(column) else made
+
+    def behind(self, name: str) -> set[str]:
+        """Return the columns whose modelled values decide a column: for a difference, the one in whose place it is."""
+        found = {name}
+        for step, rule, own in reversed(self.steps):
+            if step in found and rule is not None:
+                found = (found | rule.terms.keys()) - ({step} if own is None else set())
+        return found
+
+    def allows(self, asked: Mapping[str, tuple[float, float]]) -> bool:
+        """Return whether a row with some columns in intervals can keep the rules."""
+        low, high = dict(self.low), dict(self.high)
+        for name in self.columns.keys() & asked.keys():
+            a, b = np.ceil(asked[name][0] / self.step), np.floor(asked[name][1] / self.step)
+            low[name], high[name] = max(low[name], a * self.step), min(high[name], b * self.step)
+        return _propagate(self.rules, low, high)
 
     def forward(self, at: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """Return the modelled columns of rows, each row by itself.
 
         Values are clamped first. The left side of an equation is not read but found from the other side. Where a value
-        is missing, so is the difference. A difference that breaks its rule is clamped, when it is counted.
+        is missing, so is the difference. A difference that breaks its rule is clamped when it is counted.
         """
-        x = {}
-        for name, column in self.columns.items():
-            if name in at:
-                x[name] = np.clip(np.floor(at[name] + 0.5) if self.whole else at[name], *_ends(column))
+        there = {n: c for n, c in self.columns.items() if n in at}
+        x = {n: np.clip(np.floor(at[n] + 0.5) if self.whole else at[n], *_ends(c)) for n, c in there.items()}
         for rule in _nested(self.rules):
-            found = rule.low - rule.form(x, rule.left)
-            x[rule.left] = np.clip(found, *_ends(self.columns[rule.left]))
+            x[rule.left] = np.clip(rule.low - rule.form(x, rule.left), *_ends(self.columns[rule.left]))
         return {own.name: x[n] if rule is None else rule.form(x) for n, rule, own in self.steps if own is not None}
 
     def complete(self, lower: Mapping[str, FloatArray], upper: Mapping[str, FloatArray], stream: Any) -> dict[str, Any]:
@@ -197,7 +186,7 @@ class Plan:
         low, high = ({n: np.full(rows, x) for n, x in ends.items()} for ends in (self.low, self.high))
         made: dict[str, Any] = {}
         for name, rule, own in self.steps:
-            wanted = rule.low if own is None and rule else self._drawn(own, lower, upper, stream.random(rows))
+            wanted: Any = rule.low if own is None and rule else self._drawn(own, lower, upper, stream.random(rows))
             if rule is not None:
                 wanted = rule.terms[name] * (wanted - rule.form(made, name))
             gone = np.isnan(wanted)
@@ -209,9 +198,8 @@ class Plan:
     def _drawn(self, column: Any, lower: Any, upper: Any, chance: FloatArray) -> FloatArray:
         """Draw a multiple of the step in each box [lower, upper)."""
         ends = lower[column.name], upper[column.name]
-        a, b = (by_days(column, x) for x in ends) if isinstance(column, Date) else ends
-        first = np.ceil(a / self.step)
-        return np.asarray((first + np.floor(chance * np.maximum(np.ceil(b / self.step) - first, 1))) * self.step)
+        a, b = (np.ceil((by_days(column, x) if isinstance(column, Date) else x) / self.step) for x in ends)
+        return np.asarray((a + np.floor(chance * np.maximum(b - a, 1))) * self.step)
 
 
 @dataclass(frozen=True)
@@ -250,8 +238,8 @@ class Rules:
 
     def about(self, names: Iterable[str]) -> list[str]:
         """Return the texts that are about some columns alone."""
-        kept = set(names)
-        return [t for t in self.texts if all(r.terms.keys() <= kept for r in self.rules if r.text == t)]
+        gone = {r.text for r in self.rules if not r.terms.keys() <= set(names)}
+        return [text for text in self.texts if text not in gone]
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -267,13 +255,6 @@ class Rules:
         """From columns that are not modelled to the modelled one in their place, if any, and their plan."""
         return {name: (own, plan) for plan in self.plans for name, rule, own in plan.steps if rule is not None}
 
-    def stands_for(self, name: Any) -> Any:
-        """Return the modelled column that says most about a column: itself, its difference, or the first of a sum."""
-        if name not in self.replaced:
-            return name
-        own, plan = self.replaced[name]
-        return plan.steps[0][0] if own is None else own.name
-
     def modelled(self, columns: Iterable[Column]) -> list[Column]:
         """Return the columns of the model, in the places of those that they replace."""
         made: dict[str, Column | None] = {name: own for plan in self.plans for name, _, own in plan.steps}
@@ -281,34 +262,32 @@ class Rules:
 
     def cuts(self, name: str) -> set[float]:
         """Return ends of cells with which a difference tells its smallest values apart."""
-        for own, plan in self.replaced.values():
-            if own is not None and own.name == name:
-                wide = plan.step if plan.whole else (own.high - own.low) / 2**15
-                return {own.low + wide * i for i in range(1, _FINE)}
-        return set()
+        found = [(own, plan) for own, plan in self.replaced.values() if own is not None and own.name == name]
+        wide = [plan.step if plan.whole else (own.high - own.low) / 2**15 for own, plan in found]
+        return {own.low + w * i for (own, _), w in zip(found, wide, strict=True) for i in range(1, _FINE)}
 
 
 def _propagate(rules: Sequence[Rule], low: dict[str, Any], high: dict[str, Any]) -> bool:
     """Narrow intervals until no rule changes them. Return False if one is empty, or if that does not end."""
     for _ in range(2 * (len(rules) + len(low)) + 2):
-        if not any([rule.tighten(low, high) for rule in rules]):
+        changed = [rule.tighten(low, high) for rule in rules]
+        if not any(changed):
             return all(bool(np.all(low[n] <= high[n])) for n in low)
     return False
 
 
 def _nested(rules: Sequence[Rule]) -> list[Rule]:
     """Return the equations in an order in which their right sides are known; refuse those that have none."""
-    left, made = [r for r in rules if r.left], []
-    while left:
-        open_ = {r.left for r in left}
-        ready = [r for r in left if not open_ & (r.terms.keys() - {r.left})]
-        if not ready or len(open_) < len(left):
+    rest = [r for r in rules if r.left]
+    made: list[Rule] = []
+    while rest:
+        lefts = {r.left for r in rest}
+        ready = [r for r in rest if not lefts & (r.terms.keys() - {r.left})]
+        if not ready or len(lefts) < len(rest):
             raise SchemaError(
-                f"rules: {' and '.join(repr(r.text) for r in left)} each need the other, or give one column twice; "
-                "leave one of them out"
+                f"rules: {_listed(r.text for r in rest)} need each other, or give a column twice; leave one out"
             )
-        made += ready
-        left = [r for r in left if r not in ready]
+        made, rest = made + ready, [r for r in rest if r not in ready]
     return made
 
 
@@ -333,9 +312,11 @@ def _parsed(columns: Mapping[str, Column], label: str, text: Any) -> Iterator[Ru
     if len(parts) < 3 or not all(_SUM.fullmatch(part) for part in parts[::2]):
         strange = re.findall(r"[^\W\d]\w*", found)
         near = nearest(strange[0], known) if strange else None
-        fix = text.replace(strange[0], near) if near else " <= ".join([c.name for c in columns.values() if _fits(c)][:2])
-        expected = "about declared columns: sums with <=, <, >=, > or = between them"
-        raise InvalidArgument(label, text, expected, repr(fix or "leaving it out"))
+        fits = [c for c in columns.values() if isinstance(c, Numeric) and c.role not in NAMING]
+        alike = [c.name for c in fits if [type(o) for o in fits].count(type(c)) > 1][:1]
+        alike += [c.name for c in fits if alike and c.name != alike[0] and type(c) is type(columns[alike[0]])][:1]
+        fix = repr(text.replace(strange[0], near)) if near else repr(" <= ".join(alike)) if alike else "leaving it out"
+        raise InvalidArgument(label, text, "about declared columns: sums with <=, <, >=, > or = between them", fix)
     for at in range(1, len(parts), 2):
         order = {"≤": "<=", "≥": ">=", "==": "="}.get(parts[at], parts[at])
         sides = [_summed(known, parts[at - 1]), _summed(known, parts[at + 1])]
@@ -345,11 +326,13 @@ def _parsed(columns: Mapping[str, Column], label: str, text: Any) -> Iterator[Ru
         terms = {n: s for n in dict.fromkeys([*sides[0], *sides[1]]) if (s := sides[0].get(n, 0) - sides[1].get(n, 0))}
         constant = terms.pop("", 0)
         if len(terms) < 2 or {abs(s) for s in terms.values()} != {1} or (left and sides[0] != {left: 1}):
-            expected = "about two or more columns, each once, and with one alone before an equals sign"
-            raise InvalidArgument(label, text, expected, "the bounds of the column" if len(terms) < 2 else "another order")
-        _check_kinds(columns, label, text, terms)
+            what = "about two or more columns, each once, and with one alone on one side of an equals sign"
+            raise InvalidArgument(
+                label, text, what, "the bounds of the column" if len(terms) < 2 else "'total = a + b'"
+            )
+        _check_kinds({n: columns[n] for n in terms}, label, text, terms)
         terms = dict(sorted(terms.items(), key=lambda term: -term[1]))
-        yield Rule(terms, -constant, -constant if left else math.inf, left, text, order in "<>")
+        yield Rule(terms, -constant, math.inf, left, text, order in "<>")
 
 
 def _summed(known: Sequence[str], text: str) -> dict[str, Any]:
@@ -361,25 +344,21 @@ def _summed(known: Sequence[str], text: str) -> dict[str, Any]:
     return made
 
 
-def _fits(column: Column) -> bool:
-    return isinstance(column, Numeric) and column.role not in NAMING
-
-
 def _check_kinds(columns: Mapping[str, Column], label: str, text: str, terms: Mapping[str, int]) -> None:
     """Refuse rules between what cannot be compared."""
-    held = [columns[n] for n in terms]
-    if wrong := [c for c in held if not _fits(c)]:
-        why = "has categories" if isinstance(wrong[0], Categorical) else "says whose row it is and is never released"
-        raise SchemaError(f"{label}: column {wrong[0].name!r} {why}; rules are about numbers and dates: leave {text!r} out")
-    real = [c.name for c in held if not isinstance(c, (Integer, Date))]
-    if 0 < len(real) < len(held):
+    for name, column in columns.items():
+        if isinstance(column, Categorical) or column.role in NAMING:
+            why = "has categories" if isinstance(column, Categorical) else "says whose row it is and is never released"
+            raise SchemaError(f"{label}: {name!r} {why}, and rules are about numbers and dates; leave {text!r} out")
+    real = [n for n, c in columns.items() if not isinstance(c, (Integer, Date))]
+    if 0 < len(real) < len(columns):
         raise SchemaError(
             f"{label}: {text!r} is about whole numbers or days and about {_listed(real)}, which has fractions; declare "
             f'{_listed(real)} with kind = "integer", or no column of the rule as whole numbers'
         )
-    days, times = ([n for n in terms if isinstance(columns[n], kind)] for kind in (Date, Time))
+    days, times = ([n for n, c in columns.items() if isinstance(c, kind)] for kind in (Date, Time))
     if (days and times) or any(sum(terms[n] for n in some) for some in (days, times)):
         raise SchemaError(
-            f"{label}: {text!r} compares dates or times with numbers; a date can be compared with a date, or be a date "
-            "plus whole numbers: leave it out, or mend it"
+            f"{label}: {text!r} compares dates or times with numbers; write a date against a date, or plus days: "
+            "'discharge <= admission + 90'"
         )

@@ -43,7 +43,7 @@ def short_end(bins: Bins, own: bool) -> Bins:
         return bins
     new = np.minimum(np.arange(bins.size), after)
     new[n:] = after + 1
-    counts, variances = (np.bincount(new, weights=x) for x in (bins.counts, bins.variances))
+    counts, variances = (np.asarray(np.bincount(new, x), np.float64) for x in (bins.counts, bins.variances))
     return Bins(new[bins.of], counts, variances, bins.within / np.bincount(new)[new][bins.of])
 
 
@@ -55,8 +55,8 @@ def wider(measured: Measured, domain: Domain) -> Iterator[Factor]:
             one, two = (np.arange(size) * parts // size for size in shape)
             of = (one[:, None] * parts + two).ravel()
             groups = [wide[g] for wide, g in zip((one, two), measured.marginal.groups, strict=True)]
-            counts, many = np.bincount(of, weights=measured.counts), np.bincount(of)
-            yield Factor(GroupedMarginal(columns, groups), counts, many * measured.variance)
+            counts, noise = (np.bincount(of, x).astype(np.float64) for x in (measured.counts, measured.variance + 0 * of))
+            yield Factor(GroupedMarginal(columns, groups), counts, noise)
 
 
 def matched(found: Findings, fine: AnyArray) -> None:
