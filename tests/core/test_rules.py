@@ -71,7 +71,7 @@ def test_orders_are_modelled_by_their_difference(text, columns, low):
         (["admision <= discharge"], "try 'admission <= discharge'"),
         (["a <= b"], "try 'admission <= discharge'"),
         (["sex <= beds"], "'sex' has categories"),
-        (["beds <= drugs"], 'declare \'drugs\' with kind = "integer"'),
+        (["beds <= drugs"], "declare 'drugs' with kind = \"integer\""),
         (["admission <= beds"], "write a date against a date"),
         (["beds <= 3"], "the bounds of the column"),
         (["beds + rooms = rooms + drugs"], "alone on one side"),
@@ -184,7 +184,10 @@ def test_rows_are_mapped_one_by_one_so_that_a_rule_costs_nothing():
     alone = {row: counts([row]) for row in rows}
     for row, found in alone.items():
         # A row is counted once in each marginal, or nowhere: where x is missing.
-        assert [part.sum() for part in np.split(found, np.cumsum([m.n_cells for m in every])[:-1])] in ([0] * 3, [1] * 3)
+        assert [part.sum() for part in np.split(found, np.cumsum([m.n_cells for m in every])[:-1])] in (
+            [0] * 3,
+            [1] * 3,
+        )
         assert bool(found.sum()) == (not np.isnan(row[0]))
     for table in itertools.combinations_with_replacement(rows, 2):
         assert np.array_equal(counts(table), sum(alone[row] for row in table))

@@ -180,7 +180,7 @@ def told_of(facts: Facts, used: Sequence[str] | None) -> list[str]:
     if used:
         more = f"; and {len(used) - _MOST_TOLD:,} more" if len(used) > _MOST_TOLD else ""
         return [f"Public facts used, which every row keeps: {'; '.join(used[:_MOST_TOLD])}{more}."]
-    unused = "Declared functions and impossible combinations are not used by this method: its rows may break them."
+    unused = "Declared functions, combinations and rules are not used by this method: its rows may break them."
     return [unused] if facts else []
 
 

@@ -256,12 +256,12 @@ class Rules:
         return {name: (own, plan) for plan in self.plans for name, rule, own in plan.steps if rule is not None}
 
     def modelled(self, columns: Iterable[Column]) -> list[Column]:
-        """Return the columns of the model, in the places of those that they replace."""
+        """Return the columns of the model, each in the place of the one that it replaces."""
         made: dict[str, Column | None] = {name: own for plan in self.plans for name, _, own in plan.steps}
         return [own for c in columns if (own := made.get(c.name, c)) is not None]
 
     def cuts(self, name: str) -> set[float]:
-        """Return ends of cells with which a difference tells its smallest values apart."""
+        """Return ends of cells that keep the smallest values of a difference apart."""
         found = [(own, plan) for own, plan in self.replaced.values() if own is not None and own.name == name]
         wide = [plan.step if plan.whole else (own.high - own.low) / 2**15 for own, plan in found]
         return {own.low + w * i for (own, _), w in zip(found, wide, strict=True) for i in range(1, _FINE)}

@@ -55,7 +55,9 @@ def wider(measured: Measured, domain: Domain) -> Iterator[Factor]:
             one, two = (np.arange(size) * parts // size for size in shape)
             of = (one[:, None] * parts + two).ravel()
             groups = [wide[g] for wide, g in zip((one, two), measured.marginal.groups, strict=True)]
-            counts, noise = (np.bincount(of, x).astype(np.float64) for x in (measured.counts, measured.variance + 0 * of))
+            counts, noise = (
+                np.bincount(of, x).astype(np.float64) for x in (measured.counts, measured.variance + 0 * of)
+            )
             yield Factor(GroupedMarginal(columns, groups), counts, noise)
 
 
