@@ -1,4 +1,4 @@
-"""Rules between columns: read from text, refused where no row could keep them, and a row-wise map that is undone exactly."""
+"""Rules between columns: read from text, refused where no row could keep them, and kept exactly by a map of rows."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_orders_are_modelled_by_their_difference(text, columns, low):
     [
         (["admision <= discharge"], "try 'admission <= discharge'"),
         (["a <= b"], "try 'admission <= discharge'"),
-        (["sex <= beds"], "'sex' has categories"),
+        (["sex <= beds"], "is about 'sex'"),
         (["beds <= drugs"], "declare 'drugs' with kind = \"integer\""),
         (["admission <= beds"], "write a date against a date"),
         (["beds <= 3"], "the bounds of the column"),
@@ -162,7 +162,7 @@ def test_orders_may_form_rings_and_sums_may_be_nested():
     found = plan.complete(ends[0], ends[1], rng)
     assert not any(rule.broken(found) for rule in plan.rules)
     assert len(plan.rules) == 6
-    money = dc.Domain({n: (0, 100) for n in "abcdt"}, rules=["t = a + b", "b = c + d"])
+    money = dc.Domain(dict.fromkeys("abcdt", (0, 100)), rules=["t = a + b", "b = c + d"])
     assert len(money.modelled()) == 3
     assert money.without_functions().names == ("a", "c", "d")
 

@@ -104,7 +104,7 @@ class Plan:
     def _ordered(self, first: Sequence[str]) -> Iterator[tuple[str, Rule | None, Numeric | None]]:
         smaller = [n for r in self.rules for n in sorted(r.terms, key=r.terms.__getitem__) if n != r.left]
         known = {[*first, *sorted(smaller, key=lambda n: self.columns[n].missing == "own")][0]}
-        yield from map(self._own, known)
+        yield from ((n, None, self._bounded(self.columns[n], self.low[n], self.high[n])) for n in known)
         pending = list(self.rules)
         while pending:
             rule = next(r for r in pending if known & r.terms.keys())
@@ -128,12 +128,10 @@ class Plan:
                     f"rules: by {rule.text!r}, {last!r} is missing where {gone[0]!r} is, and only {gone[0]!r} keeps "
                     f'rows without a value; declare {last!r} with missing = "own" too'
                 )
-            yield from (self._own(n) for n in new if n != last)
+            rest = (n for n in new if n != last)
+            yield from ((n, None, self._bounded(self.columns[n], self.low[n], self.high[n])) for n in rest)
             yield last, rule, None if rule.left else self._difference(self.columns[last], rule)
             known.update(new)
-
-    def _own(self, name: str) -> tuple[str, None, Numeric]:
-        return name, None, self._bounded(self.columns[name], self.low[name], self.high[name])
 
     def _difference(self, column: Numeric, rule: Rule) -> Numeric:
         least, most = rule.ends(self.low, self.high)
@@ -151,14 +149,6 @@ class Plan:
         half = 0.5 if isinstance(column, Integer) else 0.0
         made = replace(column, low=float(low - half), high=float(high + half), bottom=None, top=None)
         return column if (low, high) == _ends(column) else made
-
-    def behind(self, name: str) -> set[str]:
-        """Return the columns whose modelled values decide a column: for a difference, the one in whose place it is."""
-        found = {name}
-        for step, rule, own in reversed(self.steps):
-            if step in found and rule is not None:
-                found = (found | rule.terms.keys()) - ({step} if own is None else set())
-        return found
 
     def allows(self, asked: Mapping[str, tuple[float, float]]) -> bool:
         """Return whether a row with some columns in intervals can keep the rules."""
@@ -346,19 +336,14 @@ def _summed(known: Sequence[str], text: str) -> dict[str, Any]:
 
 def _check_kinds(columns: Mapping[str, Column], label: str, text: str, terms: Mapping[str, int]) -> None:
     """Refuse rules between what cannot be compared."""
-    for name, column in columns.items():
-        if isinstance(column, Categorical) or column.role in NAMING:
-            why = "has categories" if isinstance(column, Categorical) else "says whose row it is and is never released"
-            raise SchemaError(f"{label}: {name!r} {why}, and rules are about numbers and dates; leave {text!r} out")
+    what = f"{label}: {text!r} is about "
+    if wrong := [n for n, c in columns.items() if isinstance(c, Categorical) or c.role in NAMING]:
+        raise SchemaError(f"{what}{wrong[0]!r}, and rules are about released numbers and dates; leave it out")
     real = [n for n, c in columns.items() if not isinstance(c, (Integer, Date))]
     if 0 < len(real) < len(columns):
-        raise SchemaError(
-            f"{label}: {text!r} is about whole numbers or days and about {_listed(real)}, which has fractions; declare "
-            f'{_listed(real)} with kind = "integer", or no column of the rule as whole numbers'
-        )
-    days, times = ([n for n, c in columns.items() if isinstance(c, kind)] for kind in (Date, Time))
-    if (days and times) or any(sum(terms[n] for n in some) for some in (days, times)):
-        raise SchemaError(
-            f"{label}: {text!r} compares dates or times with numbers; write a date against a date, or plus days: "
-            "'discharge <= admission + 90'"
-        )
+        fix = f'declare {_listed(real)} with kind = "integer", or no column of the rule as whole numbers'
+        raise SchemaError(f"{what}whole numbers or days and about {_listed(real)}, which has fractions; {fix}")
+    kinds = [[n for n, c in columns.items() if isinstance(c, kind)] for kind in (Date, Time)]
+    if all(kinds) or any(sum(terms[n] for n in some) for some in kinds):
+        fix = "write a date against a date, or plus days: 'discharge <= admission + 90'"
+        raise SchemaError(f"{what}dates or times and about numbers; {fix}")

@@ -43,7 +43,7 @@ def draft_schema(
 
     ``read`` states what was read: "names" that the file keeps apart from its rows, its "first line", or only its number
     of "fields". ``dialect`` and ``reasons`` are the guessed format and why, ``kinds`` the kinds found in rows that the
-    user allowed to look at, ``labels`` value labels of the file, and ``declared`` and ``rules`` what the user has declared.
+    user allowed to look at, ``labels`` value labels of the file, ``declared`` and ``rules`` what the user declared.
     """
     text = [_said(read, toml_value(source), dialect), _HOW]
     text += ["", f"rules = {toml_value(list(rules))}"] if rules else []

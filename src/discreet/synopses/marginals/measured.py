@@ -97,7 +97,10 @@ class Marginals:
     def about(self, domain: Domain) -> Marginals:
         """Return the same, told which columns it is about."""
         rules, at = domain.facts.rules, domain.position
-        made = {at(name): tuple(sorted(map(at, plan.behind(name)))) for name, (_, plan) in rules.replaced.items()}
+        made = {
+            at(name): tuple(sorted(at(n) for n, _, own in plan.steps if own is not None))
+            for name, (_, plan) in rules.replaced.items()
+        }
         told = {at(name) for name, (own, _) in rules.replaced.items() if own is None}
         for f in domain.facts.functions:
             made[at(f.column)] = made.get(at(f.source), (at(f.source),))

@@ -82,12 +82,10 @@ class ModelSynopsis(Synopsis):
 
     def _impossible(self, query: Query) -> bool:
         asked = _through(self.domain, query) if self._zeros else query
-        plans = self.domain.facts.rules.plans
-        if plans and not any(math.isnan(end) for pairs in query.values() for pair in pairs for end in pair):
-            ends = {axis: [end for pair in pairs for end in pair] for axis, pairs in query.items() if pairs}
-            hulls = {self.domain.columns[axis].name: (min(found), max(found)) for axis, found in ends.items()}
-            if not all(plan.allows(hulls) for plan in plans):
-                return True
+        told = {self.domain.columns[j].name: np.array(p) for j, p in query.items() if p and not np.isnan(p).any()}
+        hulls = {name: (float(p.min()), float(p.max())) for name, p in told.items()}
+        if not all(plan.allows(hulls) for plan in self.domain.facts.rules.plans):
+            return True
         return any(all(axis in asked and _within(asked[axis], on) for axis, on in one.items()) for one in self._zeros)
 
     def _answer_variances(
