@@ -93,14 +93,14 @@ def test_what_no_row_could_keep_is_refused_before_rows_are_read(rules, said):
 def test_facts_and_rules_meet():
     with pytest.raises(DiscreetError, match="is a function of another column"):
         dc.Domain(COLUMNS, functions={"rooms": {"sex": {"f": 1, "m": 2}}}, rules=["rooms <= beds"])
+    told = [{"rooms": 1, "sex": "f"}, {"beds": 1, "sex": "m"}]
     with pytest.raises(DiscreetError, match="leave out those about 'beds'"):
-        told = [{"rooms": 1, "sex": "f"}, {"beds": 1, "sex": "m"}]
         dc.Domain(COLUMNS, impossible=told, rules=["rooms <= beds"])
     # What a combination is about is modelled itself, so that it is kept.
     made = dc.Domain(COLUMNS, impossible=[{"beds": 1, "sex": "m"}], rules=["rooms <= beds"])
     assert {"beds", "beds - rooms"} <= set(made.modelled().names)
+    rooms = {"kind": "integer", "bounds": [0, 9], "missing": "own"}
     with pytest.raises(DiscreetError, match="declare 'beds' with missing"):
-        rooms = {"kind": "integer", "bounds": [0, 9], "missing": "own"}
         dc.Domain({**COLUMNS, "rooms": rooms}, impossible=[{"rooms": 1, "sex": "m"}], rules=["rooms <= beds"])
 
 
