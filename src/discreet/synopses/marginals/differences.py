@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -81,7 +81,7 @@ def matched(found: Findings, fine: AnyArray) -> None:
             fine[one, np.lexsort((key, codes[one]))] = np.sort(fine[one])
 
 
-def _fall_off(found: Findings, fine: AnyArray, j: int, stream: np.random.Generator) -> None:
+def _fall_off(found: Findings, fine: AnyArray, j: int, stream: Any) -> None:
     """Let the rows of the last bin of a column fall off exponentially from the density of the bin before it."""
     of, codes = found.bins[j].of, found.codes[j]
     lower, upper = found.grid.boxes(j)
