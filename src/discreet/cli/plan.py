@@ -57,6 +57,15 @@ def show(result: Any) -> None:
         console.print(table)
         said = f"Assuming geometric numbers of rows for {found.persons:,} persons; heavier tails lose more rows"
         console.print(f"[yellow]{said}.[/] This epsilon protects one person.\n", highlight=False)
+    if (told := found.later) is not None:
+        wait = f", or wait {counted(told['wait'], 'table')} until {found.k} of a group have left" * bool(told["wait"])
+        console.print(
+            f"[bold]Next anonymous tables (k = {found.k}).[/] People who leave or change take others of their group "
+            f"with them: about {told['second']:.0%} of the first table's people are left out of the second and "
+            f"{told['sixth']:.0%} of the sixth{wait}. New people need groups of about {told['group']:,}. Larger groups "
+            "in the first table ([cyan]--max-depth[/]) lose fewer people later.\n",
+            highlight=False,
+        )
     show_files(*result.files.values())
 
 

@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
         option("look", "whole", "Number of rows to look at for formats and types. Every guarantee will state it.", 100,
             default=0, low=0),
         option("codebook", "file", "Public names and categories of the columns, in a C4.5 names file.", "adult.names"),
-        option("declare", "texts", "Declare columns: age=0..120, cost=0:9e3, sex=f,m, name=identifier.",
+        option("declare", "texts", "Declare columns: age=0..120, cost=0:9e3, sex=f,m, zip=code:[0-9]{5}, id=person.",
             ["age=0..120"]),
         option("rule", "texts", "An order, difference or sum that every row keeps; repeat it for more.",
             ["admission <= discharge"]),
@@ -107,6 +107,9 @@ def _draft(
     typed = read_declarations(declare or [], names)
     if headed and len(names) == 1:
         hint = "There is only one name. If it is a title above the table, use --skip 1."
+        found = replace(found, reasons=(*found.reasons, hint))
+    if source.parts[0].repeats:
+        hint = "Several columns have one name. Later ones are numbered, as name_2."
         found = replace(found, reasons=(*found.reasons, hint))
     if rows and not source.types:
         found = first_line.look(found, source, rows)
@@ -190,7 +193,7 @@ def _by_codebook(data: str, found: Any, book: dict[str, Any], header: bool | Non
 def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None:
     """Check a schema file, whether it fits a table, and with ``rows`` how well."""
     from discreet import engines
-    from discreet.core import Domain
+    from discreet.core import Domain, shown_levels
     from discreet.engines import Doubts, examine
 
     domain = Domain.from_toml(Path(schema_file))
@@ -202,8 +205,10 @@ def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None
         fits = domain if there.issuperset(domain.names) else domain.without_functions()
         engines.open(data, fits)  # refuses a table without the declared columns
     doubts = examine(fits, data, rows) if data is not None and rows else Doubts([], [], {})
+    levels = {c.name: lines for c in domain if (lines := shown_levels(c))}
     facts = {
         "columns": list(domain.names),
+        "levels": levels,
         "source": domain.source.to_dict(),
         **asdict(doubts),
         **domain.facts.to_dict(),
@@ -217,6 +222,10 @@ def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None
     console.print(f"[bold]{counted(len(domain), 'column')}[/] {are} declared completely{found}.")
     for text in domain.facts.sentences:
         console.print(f"  Public fact: {escape(text)}.", highlight=False, soft_wrap=True)
+    for name, lines in levels.items():
+        console.print(
+            "\n    ".join([f"  Levels of {escape(name)}:", *map(escape, lines)]), highlight=False, soft_wrap=True
+        )
     told = {
         "none": f"no value in the first {rows} rows can be read as declared",
         "most": f"few values in the first {rows} rows can be read as declared; the others count as missing",

@@ -42,10 +42,18 @@ def show_anonymous(result: Any) -> None:
                 'something, declare [cyan]kind = "ordered"[/] in the schema.',
                 highlight=False,
             )
-    if facts.get("earlier_releases") and facts.get("leaves_merged", 0) > facts["cells"]:
+    if facts.get("earlier_releases"):
+        _show_earlier(facts)
+    for name, n in result.figures.get("blank", {}).items():
+        share = f"{n:,} of {counted(len(release), 'row')}"
         console.print(
-            f"{counted(facts['leaves_merged'], 'cell')} had to be merged, so that the rules hold with the earlier "
-            "releases too. A release of the new people alone may have finer groups."
+            f"[yellow]{escape(name)} is blank in {share}:[/] it was missing there, or not as declared.", highlight=False
+        )
+    for name, share in facts.get("nearly_unique", {}).items():
+        console.print(
+            f"[yellow]{100 * share:.0f} % of the rows have a value of {escape(name)} that occurs once:[/] who knows it "
+            "finds the row. Round it before the release.",
+            highlight=False,
         )
     way = "--method density-tree " if facts["method"] == "Microaggregation" else ""
     for name, share in result.figures["given_away"].items():
@@ -56,6 +64,20 @@ def show_anonymous(result: Any) -> None:
         )
     _files(result)
     preview(release.table if hasattr(release, "table") else release.head)
+
+
+def _show_earlier(facts: Any) -> None:
+    """Show what the earlier releases cost: rows left out, and why, and merged cells."""
+    before, new = facts["left_out_published_before"], facts["left_out_never_published"]
+    why = [f"{before:,} published before, so that people who left or changed hide among them"] * bool(before)
+    why += [f"{new:,} never published, because too few new people are in their groups"] * bool(new)
+    if why:
+        much = before + new > 0.1 * (facts["rows"] + before + new)
+        told = f"Left out because of the {counted(facts['earlier_releases'], 'earlier release')}: {'; '.join(why)}."
+        console.print(f"[yellow]{told}[/]" if much else told, highlight=False)
+    if facts.get("leaves_merged", 0) > facts["cells"]:
+        told = f"{counted(facts['leaves_merged'], 'cell')} had to be merged, so that the rules hold with them too."
+        console.print(f"{told} New people alone may have finer groups: [cyan]--on-conflict new[/].", highlight=False)
 
 
 def show_perturbed(result: Any) -> None:

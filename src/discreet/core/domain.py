@@ -57,7 +57,7 @@ class Domain:
     columns : mapping
         From column name to ``(low, high)`` (a tuple: bounds, also dates), ``["a", "b"]`` (a list: categories), a
         mapping with the keys of a schema file (``bounds`` or ``categories``, ``role``, ``missing``), a `Numeric`,
-        `Integer`, `Date`, `Time` or `Categorical`, or the result of `categories_from`.
+        `Integer`, `Date`, `Time`, `Code` or `Categorical`, or the result of `categories_from`.
     source : Dialect or mapping, optional
         The format of the table's files; the ``[source]`` of a schema file. It does not count when domains are compared.
     unit : "row" or Person, optional
@@ -405,4 +405,4 @@ def dialect_of(domain: object) -> Dialect | None:
 
 
 def _ends(column: Numeric) -> tuple[Any, ...]:
-    return tuple(column.to_dict()["bounds"])
+    return tuple(column.ends())

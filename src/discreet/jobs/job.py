@@ -276,9 +276,9 @@ class Job:
         return table_place(path, self.folder)
 
     @property
-    def escapes(self) -> bool:
-        """Return whether texts that look like formulas are escaped in CSV files."""
-        return bool(self.parameters.get("escape_formulas"))
+    def form(self) -> dict[str, Any]:
+        """Return how tables are written: arguments of what writes them."""
+        return {name: self.parameters[name] for name in ("escape_formulas", "csv_dialect") if name in self.parameters}
 
     @property
     def artifact(self) -> Path:

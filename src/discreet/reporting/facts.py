@@ -20,6 +20,7 @@ from discreet._version import __version__
 from discreet.anonymity.risk import PROMISE_KEY, loss_of
 from discreet.core import (
     Categorical,
+    Code,
     Column,
     Date,
     Domain,
@@ -282,8 +283,9 @@ def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
     marginals: list[dict[str, Any]] = []
     left_out = []
     days = {c.name: c for c in guarantee.domain or () if isinstance(c, (Date, Time))}
+    codes = {c.name: c for c in guarantee.domain or () if isinstance(c, Code)}
     for name in table.column_names:
-        column = table.column(name)
+        column = table.column(name) if name not in codes else _prefixes(table.column(name), codes[name])
         if name in days and (facts := _days(column, days[name])) is not None:
             marginals.append(facts)
             continue
@@ -314,6 +316,18 @@ def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
             }
         )
     return {"rows": table.num_rows, "marginals": marginals, "left_out": left_out}
+
+
+def _prefixes(column: pa.ChunkedArray, declared: Code) -> pa.ChunkedArray:
+    """Return the prefixes of released codes."""
+    edges = even_edges(declared, _BINS)
+    places = declared.codes.numbers(column.combine_chunks().cast(pa.large_binary()))
+    found = np.clip(np.searchsorted(edges, np.nan_to_num(places), side="right") - 1, 0, len(edges) - 2)
+    return pa.chunked_array([pa.array(_labels(declared, edges)).take(pa.array(found, mask=np.isnan(places)))])
+
+
+def _labels(column: Code, edges: Any) -> list[str]:
+    return [column.codes.label(int(a + 0.5), int(b - 0.5)) for a, b in pairwise(edges.tolist())]
 
 
 def _days(column: pa.ChunkedArray, declared: Date | Time) -> dict[str, Any] | None:
@@ -389,7 +403,9 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
             continue
         shares = before / before.sum(), np.maximum(after, 0) / max(np.maximum(after, 0).sum(), 1e-12)
         compared: dict[str, Any] = {"labels": [str(c) for c in getattr(column, "categories", ())]}
-        if not isinstance(column, Categorical):
+        if isinstance(column, Code):
+            compared = {"labels": _labels(column, edges)}
+        elif not isinstance(column, Categorical):
             compared = {
                 "labels": [views.mark(column, place) for place in edges.tolist()[:-1]],
                 "edges": edges.tolist(),
@@ -445,7 +461,9 @@ def _released(thing: Any, column: Any, edges: Any, domain: Domain) -> Any:
         return np.asarray(found.counts, np.float64)
     if isinstance(thing, pa.Table) and column.name in thing.column_names:
         kind = thing.column(column.name).type
-        if not isinstance(column, Categorical) and not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+        if not isinstance(column, (Categorical, Code)) and not (
+            pa.types.is_floating(kind) or pa.types.is_integer(kind)
+        ):
             return None  # printed intervals: their rows have no value
         one = thing.select([column.name])
         values = np.concatenate([b[0] for b in open_table(one).batches(domain.select([column.name]))])

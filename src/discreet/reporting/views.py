@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.core import (
     Categorical,
+    Code,
     Column,
     Date,
     FloatArray,
@@ -21,7 +22,6 @@ from discreet.core import (
     date_text,
     even_edges,
     round_marks,
-    time_text,
 )
 from discreet.core.schema import known_kind
 from discreet.reporting.words import number
@@ -175,8 +175,8 @@ def mark(column: Column, place: float) -> str:
     """Write a place on the axis of a column."""
     if isinstance(column, Date):
         return date_text(place)
-    if isinstance(column, Time):
-        return time_text(min(math.ceil(place), column.most))
+    if isinstance(column, (Time, Code)):
+        return str(column.at(min(math.ceil(place), column.most)))
     if isinstance(column, Integer):  # a place between two numbers: the first behind it
         return number(min(math.ceil(place), column.most))
     return number(place)

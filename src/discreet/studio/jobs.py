@@ -210,7 +210,8 @@ def opened(workspace: Workspace, path: str) -> Project:
 
 def _begun(workspace: Workspace, source: str) -> Project:
     """Start a project of a table; an account that it is known to have is taken, or releases would go uncounted."""
-    return workspace.create(source=source, account=next(iter(workspace.accounts_of(source)), ""))
+    follows = next((p.follows for p in workspace.projects(forgotten=True) if p.source == source and p.follows), "")
+    return workspace.create(source=source, account=next(iter(workspace.accounts_of(source)), ""), follows=follows)
 
 
 def _absolute(job: Job, value: Any) -> Any:

@@ -113,7 +113,9 @@ class _Printed:
         texts = as_texts(own)
         cells = pc.match_substring_regex(texts, _CELL)
         known = as_numbers(own) is not None or not (pc.any(cells).as_py() or set(groups) & set(texts.to_pylist()))
-        read: Any = None if isinstance(declared, Categorical) else read_stretches(own)
+        read: Any = (
+            None if isinstance(declared, Categorical) else read_stretches(own, groups, getattr(declared, "codes", None))
+        )
         numbers = None if true is None or read is None else _numbers(true, declared, written)
         self.true: Any
         names, self.true = _categories(true, declared, written) if numbers is None else (None, numbers)

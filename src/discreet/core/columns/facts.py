@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.columns.dates import date_text, time_text
-from discreet.core.columns.kinds import NAMING, Categorical, Column, Date, Integer, Time, category_text
+from discreet.core.columns.kinds import NAMING, Categorical, Code, Column, Date, Integer, Time, category_text
 from discreet.core.columns.rules import Rules
 from discreet.core.columns.stretches import Intervals, held, place_on, stretches_of
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
@@ -393,6 +393,8 @@ def _written(column: Column, stretches: Sequence[tuple[float, float]]) -> list[A
     """Return stretches as a schema file writes them: a list of categories, or the two ends of one."""
     if isinstance(column, Categorical):
         return [column.categories[i] for low, high in stretches for i in range(int(low), int(high))]
+    if isinstance(column, Code):
+        return [column.codes.label(int(low + 0.5), int(high - 0.5)) for low, high in stretches]
     ((low, high),) = stretches
     if not isinstance(column, (Integer, Date)):
         return [low, high]
@@ -402,7 +404,7 @@ def _written(column: Column, stretches: Sequence[tuple[float, float]]) -> list[A
 
 def _text(column: Column, stretches: Sequence[tuple[float, float]]) -> str:
     written = _written(column, stretches)
-    if isinstance(column, Categorical):
+    if isinstance(column, (Categorical, Code)):
         return f"{column.name} = {' or '.join(map(category_text, written))}"
     if isinstance(written[0], float):
         written = [short if float(short := f"{end:g}") == end else repr(end) for end in written]

@@ -22,7 +22,7 @@ import numpy as np
 
 from discreet.core.arrays import FloatArray
 from discreet.core.checks import nearest
-from discreet.core.columns.kinds import NAMING, Categorical, Column, Date, Integer, Numeric, Time
+from discreet.core.columns.kinds import NAMING, Categorical, Code, Column, Date, Integer, Numeric, Time
 from discreet.core.columns.stretches import by_days
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
@@ -302,7 +302,7 @@ def _parsed(columns: Mapping[str, Column], label: str, text: Any) -> Iterator[Ru
     if len(parts) < 3 or not all(_SUM.fullmatch(part) for part in parts[::2]):
         strange = re.findall(r"[^\W\d]\w*", found)
         near = nearest(strange[0], known) if strange else None
-        fits = [c for c in columns.values() if isinstance(c, Numeric) and c.role not in NAMING]
+        fits = [c for c in columns.values() if not isinstance(c, (Categorical, Code)) and c.role not in NAMING]
         alike = [c.name for c in fits if [type(o) for o in fits].count(type(c)) > 1][:1]
         alike += [c.name for c in fits if alike and c.name != alike[0] and type(c) is type(columns[alike[0]])][:1]
         fix = repr(text.replace(strange[0], near)) if near else repr(" <= ".join(alike)) if alike else "leaving it out"
@@ -337,7 +337,7 @@ def _summed(known: Sequence[str], text: str) -> dict[str, Any]:
 def _check_kinds(columns: Mapping[str, Column], label: str, text: str, terms: Mapping[str, int]) -> None:
     """Refuse rules between what cannot be compared."""
     what = f"{label}: {text!r} is about "
-    if wrong := [n for n, c in columns.items() if isinstance(c, Categorical) or c.role in NAMING]:
+    if wrong := [n for n, c in columns.items() if isinstance(c, (Categorical, Code)) or c.role in NAMING]:
         raise SchemaError(f"{what}{wrong[0]!r}, and rules are about released numbers and dates; leave it out")
     real = [n for n, c in columns.items() if not isinstance(c, (Integer, Date))]
     if 0 < len(real) < len(columns):

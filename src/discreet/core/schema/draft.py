@@ -17,6 +17,7 @@ _HOW = """\
 #   income = {bounds = [0, 1e6]}                       numbers
 #   born = {bounds = [1920-01-01, 2010-12-31]}         dates
 #   sex = {categories = ["f", "m"], missing = "own"}   a list; rows without a value get a cell of their own
+#   zip = {kind = "code", pattern = '[0-9]{5}'}        codes by their pattern, or a list of them as categories
 #   name = {role = "identifier"}                       never released, needs no more
 # Other roles: quasi-identifier, sensitive, person (whose row it is), target. Delete columns that are not to be used.
 # Public facts about all rows may follow the columns, for marginal synopses. Start a new line at each slash:

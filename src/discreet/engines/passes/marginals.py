@@ -16,10 +16,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core import AnyArray, Date, Domain, FloatArray, IntArray, Integer, few, held, jit, quickly
+from discreet.core import AnyArray, Code, Date, Domain, FloatArray, IntArray, Integer, few, held, jit, quickly
 from discreet.engines.passes.cells import GridMap
 from discreet.engines.passes.kernels import add_axis
 from discreet.engines.passes.tally import Adder, KeyedNumbers
+
+#: Prefixes of a code that are counted at most; each is a cell.
+MOST_PREFIXES = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +96,9 @@ class AxisGrids:
         """Places on each axis where a cell ends for a declared fact alone."""
         made = []
         for j, column in enumerate(self.domain):
-            asked = np.array([e for e in self.domain.facts.cuts(column.name) if column.low < e < column.high])
+            prefixes = column.codes.finest(MOST_PREFIXES) - 0.5 if isinstance(column, Code) else ()
+            told = {*self.domain.facts.cuts(column.name), *prefixes}
+            asked = np.array(sorted(e for e in told if column.low < e < column.high))
             if len(asked):
                 edges = np.concatenate(self._even(j))
                 # Between the same two days is the same place.

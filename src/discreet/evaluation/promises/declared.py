@@ -12,10 +12,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import engines
-from discreet.anonymity.risk import MISSING, OR_MISSING, as_numbers, printed_category, read_stretches, reader_of
+from discreet.anonymity.risk import (
+    MISSING,
+    OR_MISSING,
+    as_numbers,
+    as_texts,
+    printed_category,
+    read_stretches,
+    reader_of,
+)
 from discreet.core import (
     NAMING,
     Categorical,
+    Code,
     Column,
     Date,
     Domain,
@@ -141,11 +150,15 @@ def _cells_fit(values: pa.ChunkedArray, shown: str, column: Column, groups: Any)
         return _sets_fit(values, [category_text(c) for c in column.categories], groups, bars=shown != column.name)
     slack = _SLACK * max(column.high - column.low, abs(column.low), abs(column.high))
     if shown != column.name:
-        ends = as_numbers(values)
+        ends = (
+            column.codes.numbers(as_texts(values).cast(pa.large_binary()))
+            if isinstance(column, Code)
+            else as_numbers(values)
+        )
         low = high = ends
         known = ends is not None
     else:
-        found = read_stretches(values)
+        found = read_stretches(values, groups, getattr(column, "codes", None))
         known = found is not None
         low, high = (None, None) if found is None else (found.low, found.high)
     if not known or low is None or high is None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core import AnyArray, Categorical, Domain
+from discreet.core import AnyArray, Categorical, Code, Domain
 from discreet.engines.passes import GroupedMarginal
 from discreet.noise.stream import numpy_stream
 from discreet.synopses.marginals.bins import Bins
@@ -64,7 +64,7 @@ def wider(measured: Measured, domain: Domain) -> Iterator[Factor]:
 def matched(found: Findings, fine: AnyArray) -> None:
     """Order rows inside the bins of a difference and of the column that goes with it most, as strongly as bins are."""
     domain, codes, n = found.grid.domain, found.codes, fine.shape[1]
-    ordered = [j for j, c in enumerate(domain) if not isinstance(c, Categorical) and np.ptp(codes[j])]
+    ordered = [j for j, c in enumerate(domain) if not isinstance(c, (Categorical, Code)) and np.ptp(codes[j])]
     stream = numpy_stream(found.root, 99)
     for j in set(differences(domain)) & set(ordered):
         goes = {i: float(np.corrcoef(codes[j], codes[i])[0, 1]) for i in ordered if i != j}

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import Domain, FloatArray, IntArray, Intervals
+from discreet.core import Code, Domain, FloatArray, IntArray, Intervals
 from discreet.engines.passes import AxisGrids
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.noise import Generator, permutation
@@ -166,6 +166,7 @@ class ModelSynopsis(Synopsis):
         known = self.measured
         found = []
         held = [{c: self._held(c, intervals) for c, intervals in query.items()} for _, query in terms]
+        lumps = any(self._cuts_prefix(c, intervals) for _, query in terms for c, intervals in query.items())
         for m, told, (groups, counts) in zip(known.measured, known.told, known.arrays, strict=True):
             if not told.issuperset(asked):
                 continue
@@ -181,8 +182,9 @@ class ModelSynopsis(Synopsis):
             size = np.abs(weights)
             noise = size.max(axis=0) ** 2 * (cells / cells.mean()) * m.variance
             part = np.minimum(size, np.abs(1 - size)).max(axis=0)
-            cut = (part * np.maximum(counts, math.sqrt(m.variance))) ** 2
-            found.append((float(weights[0] @ counts), max(float(noise.sum()), 1e-9), float(cut.sum())))
+            cut = (np.sqrt(part) if lumps else part) * np.maximum(counts, math.sqrt(m.variance))
+            apart = float(cut.sum() ** 2 if lumps else (cut**2).sum())
+            found.append((float(weights[0] @ counts), max(float(noise.sum()), 1e-9), apart))
         answers, noises, cuts = np.array(found).T
         trust = 1 / (noises + cuts)
         trust /= trust.sum()
@@ -195,6 +197,11 @@ class ModelSynopsis(Synopsis):
         inside = axis_share(lower, upper, intervals, self.domain.columns[axis])
         every = [np.bincount(bins, weights=w) for w in (rows * inside, inside, rows, np.ones(len(rows)))]
         return np.array(every[:2]), np.array(every[2:])
+
+    def _cuts_prefix(self, axis: int, intervals: Any) -> bool:
+        """Return whether intervals end within a counted prefix of a code: all of its rows may have one code."""
+        column, (lower, upper, _, _) = self.domain.columns[axis], self._axis(axis)
+        return isinstance(column, Code) and bool((axis_share(lower, upper, intervals, column) % 1).any())
 
     def _share(self, axis: int, intervals: Any) -> float:
         """Return the share of the model's rows that some intervals of a column hold."""
