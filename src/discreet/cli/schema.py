@@ -33,6 +33,8 @@ def register(app: typer.Typer) -> None:
         option("codebook", "file", "Public names and categories of the columns, in a C4.5 names file.", "adult.names"),
         option("declare", "texts", "Declare columns: age=0..120, cost=0:9e3, sex=f,m, zip=code:[0-9]{5}, id=person.",
             ["age=0..120"]),
+        option("rule", "texts", "An order, difference or sum that every row keeps; repeat it for more.",
+            ["admission <= discharge"]),
         option("known", "flag", "Use public bounds and categories of columns with well-known names. Check them.",
             True),
         option("private_categories", "texts", "Select the categories of this column privately; needs a budget.",
@@ -70,7 +72,8 @@ def schema(
 
 def _draft(
     data: str, *, header: bool | None, rows: int, sheet: str, skip: int, output: Path | None, as_json: bool,
-    book: dict[str, dict[str, Any]], declare: list[str] | None, known: bool, private: PrivateColumns,
+    book: dict[str, dict[str, Any]], declare: list[str] | None, rule: list[str] | None, known: bool,
+    private: PrivateColumns,
 ) -> None:  # fmt: skip
     look.look([(TABLE, data)])
     from discreet import engines
@@ -127,7 +130,7 @@ def _draft(
         for name, words in selected.items():
             columns[name] = merged(columns[name], {"categories": words, "missing": "own"} if words else {})
     more: dict[str, Any] = {"dialect": found.dialect, "reasons": found.reasons, "kinds": found.kinds}
-    text = draft_schema(names, data, read=read, labels=source.labels, declared=columns, **more)
+    text = draft_schema(names, data, read=read, labels=source.labels, declared=columns, rules=rule or (), **more)
     named = list(dict.fromkeys(name for name in names if name))  # the draft explains the others
     open_ = [n for n in named if undeclared({**({"kind": found.kinds[n]} if n in found.kinds else {}), **columns[n]})]
     if output is not None:

@@ -373,7 +373,7 @@ def _check_kind(kind: Any) -> None:
 def _read_schema(given: Any) -> Any:
     if given is None:
         return None
-    known("[schema]", given, ("path", "columns", "unit", "source", "functions", "impossible"))
+    known("[schema]", given, ("path", "columns", "unit", "source", "functions", "impossible", "rules"))
     if ("path" in given) == ("columns" in given) or ("path" in given and len(given) > 1):
         more = sorted(set(given) - {"path"})
         fix = 'path = "schema.toml" or [schema.columns.NAME] tables'

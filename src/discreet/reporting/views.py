@@ -89,7 +89,7 @@ def measured(synopsis: ModelSynopsis) -> list[dict[str, Any]]:
             even = np.multiply.outer(even, sums / max(float(sums.sum()), 1.0))
         noise = counts.size * float(np.sqrt(m.variance * 2 / np.pi))
         apart = max(float(np.abs(counts - even).sum()) - noise, 0.0) / (2 * rows)
-        name = " by ".join(synopsis.domain.names[c] for c in m.columns)
+        name = " by ".join(synopsis.counted_names[c] for c in m.columns)
         if name not in found or found[name]["std_error"] ** 2 > m.variance:
             found[name] = {"columns": name, "cells": counts.size, "std_error": m.variance**0.5, "dependence": apart}
     return sorted(found.values(), key=lambda one: -one["dependence"])

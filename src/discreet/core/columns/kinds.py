@@ -472,9 +472,9 @@ def _by_keys(name: str, declared: Mapping[str, Any]) -> Column:
     """Read a declaration in the words of a schema file."""
     declared = lists.filled(name, declared)
     unknown = set(declared) - _KEYS
-    if "unit" in unknown:
+    for part in {"unit", "rules"} & unknown:
         raise SchemaError(
-            f"column {name!r} has no unit: it belongs to the whole table, so write the line 'unit' above the first "
+            f"column {name!r} has no {part}: it belongs to the whole table, so write the line {part!r} above the first "
             "[columns.NAME] of the file"
         )
     for key in sorted(map(str, unknown)):

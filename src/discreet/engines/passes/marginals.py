@@ -53,7 +53,7 @@ class MarginalsPass:
 
     @property
     def domain(self) -> Domain:
-        return self.grid.domain
+        return self.grid.read or self.grid.domain
 
     def prepare(self, columns: list[FloatArray]) -> IntArray:
         """Put the rows of a batch on the grids; one row of the result per column, without dropped rows."""
@@ -76,12 +76,14 @@ class AxisGrids:
 
     If the grid of a numeric column is coarser than its values, there are two more cells, one for each bound: clamped
     values are there, and zeros that mean "none". Cells also end where a declared fact begins or ends, so that facts are
-    about whole cells. Rows that the domain declares impossible are dropped, each by itself.
+    about whole cells. Rows that the domain declares impossible are dropped, each by itself. If rules give the model
+    other columns than the table, ``read`` has those of the table, and every row is mapped by itself.
     """
 
     domain: Domain
     parts: tuple[int, ...]  # cells of each column, without those of bounds and missing values
     ends: tuple[bool, ...]  # whether it has cells for its bounds
+    read: Domain | None = None
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -136,6 +138,11 @@ class AxisGrids:
 
     def codes(self, columns: Sequence[FloatArray]) -> IntArray:
         """Return the cell of every row on every axis, one row per column; dropped rows are left out."""
+        if self.read is not None:
+            at = dict(zip(self.read.names, columns, strict=True))
+            for plan in self.domain.facts.rules.plans:
+                at |= plan.forward(at)
+            columns = [at[name] for name in self.domain.names]
         made = np.zeros((len(self.parts), len(columns[0])), np.int64)
         for j, (x, column) in enumerate(zip(columns, self.domain, strict=True)):
             add_axis(made[j], x, column.low, column.high - column.low, self.parts[j], column.missing == "own")

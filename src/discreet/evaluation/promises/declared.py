@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ from discreet.core import (
     Column,
     Date,
     Domain,
+    FloatArray,
     Function,
     Guarantee,
     Impossible,
@@ -310,8 +311,19 @@ def broken_facts(table: Any, domain: Domain) -> tuple[str, ...]:
     It costs no budget because its result is not released.
     """
     every: list[Function | Impossible] = [*domain.facts.functions, *domain.facts.impossible]
-    told = zip(domain.facts.sentences, every, strict=True)
-    return tuple(text for text, fact in told if _broken(table, domain, fact))
+    told = zip(domain.facts.sentences, every, strict=False)  # rules come last
+    found = [text for text, fact in told if _broken(table, domain, fact)]
+    for rule in domain.facts.rules.rules:
+        text = f"every row has {rule.text}"
+        if text not in found and any(map(rule.broken, _batches(table, domain, list(rule.terms)))):
+            found.append(text)
+    return tuple(found)
+
+
+def _batches(table: Any, domain: Domain, names: list[str]) -> Iterator[dict[str, FloatArray]]:
+    """Give some columns of a table by name, in batches."""
+    for columns in engines.open(table).batches(Domain({name: domain.column(name) for name in names})):
+        yield dict(zip(names, columns, strict=True))
 
 
 def _broken(table: Any, domain: Domain, fact: Function | Impossible) -> bool:

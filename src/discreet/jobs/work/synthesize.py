@@ -53,6 +53,6 @@ def check(job: Job) -> Job:
 
 def known(made: Any) -> dict[str, Any]:
     """Return which columns were measured together."""
-    names = made.domain.names
+    names = made.counted_names
     together = [[names[c] for c in m.columns] for m in made.measured.measured if len(m.columns) > 1]
     return {"measured": together}

@@ -43,7 +43,8 @@ def fine_parts(column: Column) -> int:
 
 def public_grid(domain: Domain) -> AxisGrids:
     """Return the grids on which the columns of a domain are counted."""
-    return AxisGrids(domain, tuple(map(fine_parts, domain)), tuple(map(has_ends, domain)))
+    made = domain.modelled()
+    return AxisGrids(made, tuple(map(fine_parts, made)), tuple(map(has_ends, made)), None if made is domain else domain)
 
 
 @dataclass(frozen=True, eq=False)
