@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from discreet import local
 from discreet.clustering.central import auto, lift, planned
-from discreet.core import SURE_DELTA, Domain, Frames, checks
+from discreet.core import BINS, MEAN_NOISE, SURE_DELTA, Domain, Fitness, Frames, cells_of, checks
 from discreet.core.budget import Epsilon, Price, epsilon_to_zcdp
 from discreet.errors import InvalidArgument
 from discreet.metric import IsotropicLaw
@@ -29,7 +29,7 @@ from discreet.noise import DiscreteLaplace
 from discreet.synopses import AUTO_ROWS, TreeSynopsis, count_variance
 from discreet.synopses.boxes.grid import rules
 from discreet.synopses.boxes.tree import LevelBudgets as Division
-from discreet.synopses.marginals import PURE_SCORES, PURE_SINGLE, SCORES, SINGLE
+from discreet.synopses.marginals import PURE_SCORES, PURE_SINGLE, SCORES, SINGLE, public_grid
 
 __all__ = ["Expectation", "Outlook", "RowBound", "outlook"]
 
@@ -320,15 +320,35 @@ def _pairs(d: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def _pair_error(d: int, epsilon: float, delta: float) -> float:
-    """Return the standard error of a cell of a pair, at a budget that columns and choices take their shares of.
+def _pair_error(d: int, epsilon: float, delta: float, ways: int = 2) -> float:
+    """Return the standard error of a cell of a pair, or of one column, at the share of the budget that it gets.
 
     Gaussian noise of variance 1/(2 ρ) where there is a δ: a row changes one cell of each pair by one.
     """
+    single, scores = (SINGLE, SCORES) if delta else (PURE_SINGLE, PURE_SCORES)
+    share = float((1 - single) * (1 - scores)) / _pairs(d) if ways > 1 else float(single) / d
     if delta:
-        rho = epsilon_to_zcdp(epsilon, delta) * float((1 - SINGLE) * (1 - SCORES)) / _pairs(d)
-        return math.sqrt(1 / (2 * rho))
-    return _count_error(epsilon * float((1 - PURE_SINGLE) * (1 - PURE_SCORES)) / _pairs(d))
+        return math.sqrt(1 / (2 * share * epsilon_to_zcdp(epsilon, delta)))
+    return _count_error(epsilon * share)
+
+
+def fitness(domain: Domain, found: Outlook) -> Fitness:
+    """Return what counts by one and two columns of a marginal synopsis would be good for; pairs as if measured.
+
+    With a number of persons, each has as many rows as the best bound uses.
+    """
+    each = min(found.bounds, key=lambda bound: bound.error).rows if found.bounds else 1
+    fine, cells = public_grid(domain).sizes, [cells_of(column) for column in domain]
+    one, two = (_pair_error(len(domain), found.epsilon, found.delta, ways) for ways in (1, 2))
+
+    def error(*axes: int) -> tuple[float, bool]:
+        size, noise = math.prod(cells[axis] for axis in axes), two
+        if len(axes) == 1:  # counted in finer cells, of which few hold most rows, or by adding up those of a pair
+            own = one * math.sqrt(min(max(fine[axes[0]] / size, 1), 4))
+            noise = min(own, two * math.sqrt(BINS)) if len(cells) > 1 else own
+        return MEAN_NOISE * each * size * noise / found.n, False
+
+    return Fitness.measure(domain.names, error)
 
 
 def _left(epsilon: float) -> float:

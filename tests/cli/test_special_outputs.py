@@ -123,6 +123,7 @@ KEPT = {
 #: Every output that is a page or figures.
 STREAMED = {
     "report.report": ("report", "s.parquet", "-o", "{}"),
+    "compare.html": ("compare", "t.csv", "s.parquet", "-o", "{}"),
     "plan.html": ("plan", "-n", "1000", "-d", "2", "--epsilon", "1", "--html", "{}"),
     "audit.html": ("audit", "--mechanism", "noise.discrete_laplace", "--trials", "2000", "--html", "{}"),
     "estimate.plot": ("sketch", "estimate", "c.bin", "--plot", "{}"),

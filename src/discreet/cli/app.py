@@ -49,6 +49,7 @@ SHOWN = {
     "aggregate": sketch.show_counts, "merge": sketch.show_counts, "estimate": sketch.show_estimates,
     "sketch-plan": sketch.show_plan, "distinct": sketch.show_bitmap, "overlap": sketch.show_overlap,
     "risk": tables.show_risk, "attack": tables.show_attack, "audit": audit.show, "report": tables.show_report,
+    "compare": tables.show_report,
     "plan": plan.show, "ask": ask.show,
 }  # fmt: skip
 for _kind in KINDS.values():
@@ -125,7 +126,7 @@ def _tell(result: Any) -> None:
 _PANELS = {
     "Start here": ("demo", "choose", "data", "plan", "schema", "account", "run", "studio", "prepare"),
     "Release": ("synopsis", "synthesize", "cluster", "anonymize", "perturb", "sketch", "collect"),
-    "Check and show": ("ask", "risk", "attack", "audit", "report", "study"),
+    "Check and show": ("ask", "risk", "compare", "attack", "audit", "report", "study"),
 }
 
 

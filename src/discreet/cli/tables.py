@@ -76,8 +76,9 @@ def _show_earlier(facts: Any) -> None:
         told = f"Left out because of the {counted(facts['earlier_releases'], 'earlier release')}: {'; '.join(why)}."
         console.print(f"[yellow]{told}[/]" if much else told, highlight=False)
     if facts.get("leaves_merged", 0) > facts["cells"]:
-        told = f"{counted(facts['leaves_merged'], 'cell')} had to be merged, so that the rules hold with them too."
-        console.print(f"{told} New people alone may have finer groups: [cyan]--on-conflict new[/].", highlight=False)
+        told = f"{counted(facts['leaves_merged'], 'cell')} had to be merged, so that the rules hold with the earlier "
+        told += "releases too. New people alone may have finer groups: [cyan]--on-conflict new[/]."
+        console.print(told, highlight=False)
 
 
 def show_perturbed(result: Any) -> None:
@@ -136,11 +137,11 @@ def show_report(result: Any) -> None:
         for text in contradictions(facts):
             console.print(f"[bold red]{escape(text)}[/]", highlight=False)
         console.print("[bold red]The file claims:[/]", highlight=False)
-    for line in facts["promise"]["plain"]:
+    for line in facts["promise"]["plain"] if result.job.kind == "report" else ():
         console.print(escape(line))
-    page = escape(str(result.files["report"]))
-    console.print(f"[bold]Page[/] [cyan]{page}[/] (open it in a browser)")
-    if "against" in result.job.parameters:
+    for page in result.files.values():
+        console.print(f"[bold]Page[/] [cyan]{escape(str(page))}[/] (open it in a browser)")
+    if "comparison" in facts:
         if found := facts["comparison"].get("together"):
             from discreet.evaluation.comparison import comparison_rows
 
@@ -149,7 +150,9 @@ def show_report(result: Any) -> None:
 
         if found := loss_rows(facts["comparison"].get("information_loss")):
             measures("What the cells leave open", found)
-        console.print("[bold red]The page compares with the raw table: keep it confidential.[/]")
+        console.print(
+            "[bold red]Not for publication: these figures come from the raw table. Keep them confidential.[/]"
+        )
     if facts["checks"]["seeded"]:
         console.print("[bold red]Seeded: this release must not be published.[/]")
     if result.failed:

@@ -182,4 +182,5 @@ def standing(job: Job, made: Synopsis | Guarantee, again: bool) -> dict[str, Any
     mine = [entry for entry in account.entries if entry.digest == made.digest]
     told = {"dataset": account.dataset, "currency": account.currency, "spent": float(account.spent)}
     told |= {"total": float(account.total), "remaining": float(account.remaining)}
-    return {"account": {**told, "entry": mine[0].number if mine else None, "repeated": again, "head": account.head}}
+    return {"account": {**told, "entry": mine[0].number if mine else None, "repeated": again, "head": account.head,
+                        "releases": len(account.entries)}}  # fmt: skip

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _SECTIONS = ("job", "data", "schema", "parameters", "outputs")
 #: Modules of the work of kinds; by default named like the kind.
-_WORK = {"report": "pages", "plan": "pages", "cluster": "synopsis", "anonymize": "tables", "risk": "tables",
-    "aggregate": "sketch", "merge": "sketch", "estimate": "sketch", "sketch-plan": "sketch",
+_WORK = {"report": "pages", "compare": "pages", "plan": "pages", "cluster": "synopsis", "anonymize": "tables",
+    "risk": "tables", "aggregate": "sketch", "merge": "sketch", "estimate": "sketch", "sketch-plan": "sketch",
     "overlap": "distinct"}  # fmt: skip
 
 

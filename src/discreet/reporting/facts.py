@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from discreet import anonymity, local
 from discreet._version import __version__
-from discreet.anonymity.risk import PROMISE_KEY, loss_of
+from discreet.anonymity.risk import PROMISE_KEY, loss_of, one_of_each
 from discreet.core import (
     Categorical,
     Code,
@@ -42,6 +42,7 @@ from discreet.errors import DataSourceError, DiscreetError, FormatError, Invalid
 from discreet.reporting import views, words
 from discreet.reporting.artifacts import kind_of
 from discreet.reporting.clusters import against_raw, of_release
+from discreet.reporting.fitness import fitness
 from discreet.reporting.verdict import Findings, examine
 from discreet.synopses import CenterSynopsis, ModelSynopsis, Synopsis
 
@@ -61,6 +62,7 @@ def report_facts(
     audits: Sequence[str | Path] = (),
     candidates: Sequence[Any] | None = None,
     clusters: Mapping[str, Any] | None = None,
+    account: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Collect the facts about a released file.
 
@@ -78,6 +80,8 @@ def report_facts(
         For counts: the values whose frequencies to show.
     clusters : mapping, optional
         For a synopsis: centres as ``discreet cluster --json`` gives them. A release in many dimensions has its own.
+    account : mapping, optional
+        The account after this release, as ``--json`` gives it: adds what it holds.
 
     Examples
     --------
@@ -119,9 +123,12 @@ def report_facts(
         "columns": _columns(guarantee.domain),
         "parameters": dict(guarantee.parameters),
         "warnings": _warnings(release, thing),
+        "doubts": list(thing.doubts) if isinstance(thing, Synopsis) else [],
+        "fitness": None,
         "release": release,
         "attacks": [_attached(file, "attack") for file in attacks],
         "audits": [_attached(file, "audit") for file in audits],
+        "account": account,
         "digest": guarantee.digest,
         "made_by": guarantee.version,
         "reported_by": __version__,
@@ -129,6 +136,7 @@ def report_facts(
     if (clusters := of_release(thing) if clusters is None else clusters) is not None:
         names = ("columns", "centers", "weights", "weight_std_errors", "may_be_noise")
         release["clusters"] = {**{name: clusters[name] for name in names}, "suggestion": clusters.get("suggestion")}
+    facts["fitness"] = fitness(thing, guarantee, clusters)
     if against is not None:
         compared = facts["comparison"] = _comparison(
             thing, guarantee, against, target
@@ -382,7 +390,9 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
         raise FormatError("the artifact declares no columns, so it cannot be compared")
     columns: list[dict[str, Any]] = []
     left_out: list[dict[str, str]] = []
-    source = open_table(against)
+    cells, source = thing, open_table(against)
+    if isinstance(cells, pa.Table) and "quasi_identifiers" in guarantee.parameters:
+        thing = one_of_each(cells, guarantee)
     if not set(domain.names) & set(source.names):  # usually a wrong delimiter
         raise SchemaError("the raw table has no column of the release; describe its file with --schema s.toml")
     for column in domain:
@@ -418,8 +428,8 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
     together = _together(thing, domain, [c["column"] for c in columns], against, target)
     found = {"private": False, "columns": columns, "left_out": left_out, "together": together}
     quasi = [c.name for c in domain if c.role == "quasi-identifier" and c.name in source.names]
-    if isinstance(thing, pa.Table) and quasi and set(quasi) <= set(thing.column_names):
-        found["information_loss"] = loss_of(_promising(thing, guarantee), quasi, open_table(against))
+    if isinstance(cells, pa.Table) and quasi and set(quasi) <= set(cells.column_names):
+        found["information_loss"] = loss_of(_promising(cells, guarantee), quasi, open_table(against))
     return found
 
 

@@ -49,6 +49,8 @@ def job_of(project: Project) -> Job:
     parameters = dict(project.parameters)
     if project.account and kind.has_price(parameters):
         parameters["account"] = project.account
+    if project.source and project.planned.get("rows") and any(o.name == "expect_rows" for o in kind.parameters):
+        parameters.setdefault("expect_rows", int(project.planned["rows"]))
     data = project.source or project.artifact
     columns = None
     if kind.schema and project.source:

@@ -314,10 +314,10 @@ def test_a_codebook_is_handed_out_for_people(client: Browser, tmp_path: Path) ->
     _post(client, project, take="age", **{"list:mood": 'good, "so, so"'})
     lines = client.get(f"/p/{project.id}/codebook.csv").text.splitlines()
     assert lines == [
-        "Column,Role,Kind,From,To,List of values,Missing value",
-        "age,recognisable,whole number,0,125,,leave the row out",
-        "'=cmd,ordinary,not declared,,,,leave the row out",
-        'mood,ordinary,category,,,"good, ""so, so""",leave the row out',
+        "Column,Role,Kind,From,To,List of values,Missing value,Levels",
+        "age,recognisable,whole number,0,125,,leave the row out,",
+        "'=cmd,ordinary,not declared,,,,leave the row out,",
+        'mood,ordinary,category,,,"good, ""so, so""",leave the row out,',
     ]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.clustering.leaves.kmeans import mass_by, nearest
 from discreet.core import (
+    EMPTY_UP_TO,
     NAMING,
     BoolArray,
     Categorical,
@@ -28,7 +29,7 @@ from discreet.core import (
 )
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import BoxSynopsis, Synopsis
-from discreet.synopses.queries import EMPTY_UP_TO, axis_share
+from discreet.synopses.queries import axis_share
 
 
 def cluster_columns(domain: Domain, columns: Sequence[str] | None = None) -> tuple[str, ...]:

@@ -94,6 +94,8 @@ class MarginalSynopsis(Declared, Estimator):
         help="Largest number of counts held in memory at a time; candidates are coarsened until they fit.",
     )
     n_rows: float | None = shared.N_ROWS
+    expect_rows: int | None = shared.EXPECT_ROWS
+    check_first: float | None = shared.CHECK_FIRST
     ledger: Any = shared.LEDGER
     random_state: Any = shared.RANDOM_STATE
 

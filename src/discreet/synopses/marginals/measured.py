@@ -198,11 +198,15 @@ class Marginals:
 
     def _distance(self, asked: tuple[int, ...], part: float, total: float) -> float:
         """Return the variance that a distance over all cells gives to a part of them."""
+        far, cells = self.distance(asked, total)
+        return (math.pi / 2) * far**2 * max(part * (1 - part), 1 / cells) / cells
+
+    def distance(self, asked: tuple[int, ...], total: float) -> tuple[float, int]:
+        """Return the L1 distance of the model from the table, in rows, over how many cells."""
         # Where choices were made one by one there are no scores: what was left out is taken to be like what was chosen.
         # Where there are, a pair without one was too coarse to be looked at, and may be anything.
         unseen = (0.5 * total, 8) if self.scores else (max(0.05 * total, self._usual), 16)
-        far, cells = self._distances.get(asked, unseen)
-        return (math.pi / 2) * far**2 * max(part * (1 - part), 1 / cells) / cells
+        return self._distances.get(asked, unseen)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""

@@ -7,7 +7,7 @@ table was from the model. For three or more only their pairs are known; the rest
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ from discreet.engines.passes import AxisGrids
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.noise import Generator, permutation
 from discreet.synopses.marginals.bins import public_grid
+from discreet.synopses.marginals.fitness import of_model
 from discreet.synopses.marginals.measured import Marginals
 from discreet.synopses.queries.evenness import Query, Terms, axis_share, both, shares
 from discreet.synopses.synopsis import Synopsis
@@ -156,6 +157,9 @@ class ModelSynopsis(Synopsis):
             noise += max(x for x, _ in found)
             beyond += max(x for _, x in found)
         return noise, beyond
+
+    def _count_errors(self) -> Callable[..., tuple[float, bool]]:
+        return of_model(self)
 
     def _counted(self, terms: Terms, asked: Sequence[int]) -> tuple[float, float, float]:
         """Answer a sum of questions from all noisy counts that cover these columns, without the model.

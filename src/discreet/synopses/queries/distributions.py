@@ -404,7 +404,11 @@ def _numeric(synopsis: Synopsis, name: str, ordered: bool = True) -> tuple[int, 
     column = synopsis.domain.columns[axis]
     sorted_ = isinstance(column, Categorical) and column.ordered
     if isinstance(column, (Categorical, Code)) and not (sorted_ and ordered):
-        why = "ordered categories have no mean" if sorted_ else "categories and codes have no order"
+        why = (
+            "ordered categories have no mean"
+            if sorted_
+            else f"{'codes' if isinstance(column, Code) else 'categories'} have no order"
+        )
         fix = f"quantile({name!r}, 0.5)" if sorted_ else f"mode({name!r})"
         raise InvalidArgument("column", name, f"a column of numbers or dates: {why}", fix)
     return axis, column
