@@ -11,20 +11,29 @@ from discreet.errors import InvalidType
 
 
 def unit_facts(unit: Any) -> Any:
-    """Return a unit of privacy as an account writes it: "row", or the column that names a person."""
+    """Return a unit of privacy as an account writes it: "row", or the name of the unit and its column."""
     if unit is None or unit == "row":
         return "row"
-    named = unit.get("person") if isinstance(unit, Mapping) else getattr(unit, "column", None)
+    if isinstance(unit, Mapping):
+        called = next((key for key in unit if key not in ("rows", "group", "per_group")), "person")
+        named = unit.get(called)
+    else:
+        called, named = getattr(unit, "called", "person"), getattr(unit, "column", None)
     if not isinstance(named, str) or not named:
         meant = unit.strip() if isinstance(unit, str) else ""
         said = f'unit=dc.Person("{meant if meant.isidentifier() else "user"}", rows=8)'
         raise InvalidType("unit", unit, "'row' or a Person, as the domain has it", f"{said} or unit=domain.unit")
-    return {"person": named}
+    return {called: named}
 
 
 def unit_text(unit: Any) -> str:
     """Return a unit in words."""
-    return "one row" if unit == "row" else f"one person (column {unit['person']!r})"
+    return "one row" if unit == "row" else "".join(f"one {name} (column {column!r})" for name, column in unit.items())
+
+
+def unit_column(unit: Any) -> str | None:
+    """Return the column that names the units; None for rows. Accounts are compared by it, whatever a unit is called."""
+    return None if unit == "row" else str(next(iter(unit.values())))
 
 
 def unit_of(promise: Guarantee) -> Any:

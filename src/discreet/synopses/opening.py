@@ -2,7 +2,9 @@
 
 If the unit is a person, the table is first replaced by one in which no person has more than a stated number of rows
 (`discreet.engines.persons`). What is ε-DP for one row is rows·ε-DP for one person by the triangle inequality for the
-privacy loss, and ρ-zCDP for one row is rows²·ρ-zCDP. Nothing here has a δ of its own: that would not multiply so.
+privacy loss, and ρ-zCDP for one row is rows²·ρ-zCDP. If a column holds weights, the table is then replaced by one in
+which a row has as many copies as its weight says (`discreet.engines.persons.weighted`): at most 64, which multiply in
+the same way. Counts are published in copies, and the artifact states them in weights. Nothing here has a δ of its own: that would not multiply so.
 """
 
 import dataclasses
@@ -36,7 +38,7 @@ from discreet.core import (
 )
 from discreet.core.budget import Epsilon, Rho, Wanted, wanted_of
 from discreet.engines.passes import CellCounts, GridMap, RowMap, batch_rows
-from discreet.engines.persons import PersonTable, check_person
+from discreet.engines.persons import PersonTable, Weights, check_person
 from discreet.errors import DiscreetWarning, InvalidArgument, InvalidType, SchemaError
 from discreet.mechanisms import Gate, law_for
 
@@ -50,6 +52,10 @@ AUTO_WEIGHTS = tuple(4 ** (len(AUTO_ROWS) - i) for i in range(len(AUTO_ROWS)))
 AUTO_SPAN = 18
 AUTO_LABEL = "rows per person"
 PUBLIC_DOMAIN = "the declared bounds and categories are public"
+CALIBRATED = (
+    "the weight in column {!r} is an attribute of its row: a weight that was calibrated to population totals depends on "
+    "other rows too, and what it shows about them is not covered"
+)
 PUBLIC_SIZE = "the number of rows, N, was given as public"
 
 
@@ -70,6 +76,16 @@ class OpenRelease:
     n_rows_variance: float | None = None
     assumptions: tuple[str, ...] = ()
     counts: CellCounts | None = None
+    weights: Weights | None = None
+
+    @property
+    def step(self) -> float:
+        """The weight that a count of 1 stands for."""
+        return 1.0 if self.weights is None else self.weights.step
+
+    def weighed(self, synopsis: Any) -> Any:
+        """Return a synopsis whose counts are in weights."""
+        return synopsis if self.weights is None else synopsis.rescaled(self.step)
 
     @property
     def apart(self) -> bool:
@@ -82,7 +98,8 @@ class OpenRelease:
 
     def promise(self, parameters: Mapping[str, Any]) -> Guarantee:
         """Return what is promised once all is spent."""
-        return self.gate.promise(parameters, domain=self.domain, assumptions=self.assumptions)
+        told = {} if self.weights is None else {"weight": dataclasses.asdict(self.weights)}
+        return self.gate.promise({**parameters, **told}, domain=self.domain, assumptions=self.assumptions)
 
     def book(self, promise: Guarantee) -> Guarantee:
         """Write into the account, if there is one, that this is published."""
@@ -131,23 +148,30 @@ def open_release(
     axes = check_columns(declared, select=select)
     unit = declared.unit
     groups = unit.group if isinstance(unit, Person) else ()
-    source = bind(source, declared, declared.select(list(dict.fromkeys([*axes.names, *groups]))) if groups else axes)
-    assumed = (PUBLIC_DOMAIN, *row_promise(declared))
+    weights = Weights.of(declared.column(declared.weights[0])) if declared.weights else None
+    more = [*groups, *declared.weights]
+    source = bind(source, declared, declared.select(list(dict.fromkeys([*axes.names, *more]))) if more else axes)
+    assumed = (PUBLIC_DOMAIN, *row_promise(declared), *map(CALIBRATED.format, declared.weights))
+    copies = 1 if weights is None else weights.units
     if isinstance(unit, Person):
         check_person(source, unit)
-    per_row = _per_row(wanted.pure, unit)
+    per_row = _per_row(wanted.pure, unit) / copies
     _check_prices(per_row, wanted.pure.shown, share, size_share, public)
     if check is not None:
-        check(axes, per_row.amount if isinstance(unit, Person) or rho is not None else epsilon)
+        check(axes, per_row.amount if isinstance(unit, Person) or weights or rho is not None else epsilon)
     wide = gaussian is not None and wanted.rho is not None and gaussian(axes, wanted.pure, wanted.rho)
     asked = {**(asked or {}), "columns": list(axes.names)}
-    gate = Gate.open(wanted, gaussian=wide, unit=unit, random_state=stream, ledger=ledger, job=job, asked=asked)
+    charged = {"random_state": stream, "ledger": ledger, "job": job, "asked": asked, "copies": copies}
+    gate = Gate.open(wanted, gaussian=wide, unit=unit, **charged)
+    read = declared.select([*axes.names, *declared.weights]) if weights else axes
     if isinstance(unit, Person):
-        source, person = _bounded(source, declared, axes, unit, gate)
+        source, person = _bounded(source, declared, read, unit, gate)
         axes, declared = axes.with_unit(person), declared.with_unit(person)
-    opening = OpenRelease(source, axes, declared, gate, math.nan, assumptions=assumed)
+    if weights is not None:
+        source = weights.table(source, read, gate.free.key(8))
+    opening = OpenRelease(source, axes, declared, gate, math.nan, assumptions=assumed, weights=weights)
     if public is not None:
-        return dataclasses.replace(opening, n_rows=public, assumptions=(*assumed, PUBLIC_SIZE))
+        return dataclasses.replace(opening, n_rows=public / opening.step, assumptions=(*assumed, PUBLIC_SIZE))
     if size_share is None:
         return opening
     known, read = None if grid is None else grid(axes), []
@@ -235,9 +259,10 @@ def check_release(
     if width is not None or not isinstance(model.domain, tuple):
         declared = as_domain(model.domain, [f"x{i}" for i in range(width or 1)])
         axes = check_columns(declared, select=select)
-        per_row = _per_row(wanted.pure, declared.unit)
+        copies = Weights.of(declared.column(declared.weights[0])).units if declared.weights else 1
+        per_row = _per_row(wanted.pure, declared.unit) / copies
         _check_prices(per_row, wanted.pure.shown, share, model.size_share, public)
-        stated = isinstance(declared.unit, Person) or getattr(model, "rho", None) is not None
+        stated = isinstance(declared.unit, Person) or copies > 1 or getattr(model, "rho", None) is not None
         check(axes, per_row.amount if stated else model.epsilon)
 
 

@@ -224,6 +224,19 @@ class Synopsis(Questions, Frames):
         promise = dataclasses.replace(self.guarantee, parameters=stated)
         return type(self)(self.domain, guarantee=promise, **{**self._content(), **changes})
 
+    def rescaled(self, step: float) -> Self:
+        """Return the synopsis with all counts multiplied by the weight that each one stands for."""
+        facts = {"n_rows": step * n} if isinstance(n := self.guarantee.parameters.get("n_rows"), (int, float)) else {}
+        more = self._rescaled(step)
+        return self.replace(
+            weights=step * self.weights, variances=step**2 * self.variances, total=step * self.total,
+            total_variance=step**2 * self.total_variance, facts=facts, **more,
+        )  # fmt: skip
+
+    def _rescaled(self, step: float) -> dict[str, Any]:
+        """Return the counts that only this kind of synopsis has, multiplied."""
+        raise NotImplementedError
+
     def _content(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.parts}
 

@@ -15,10 +15,10 @@ from discreet.core.columns import coding, dates, hints, lists
 from discreet.errors import DiscreetWarning, InvalidArgument, InvalidType, SchemaError
 
 Category: TypeAlias = str | int | bool
-Role = Literal["attribute", "quasi-identifier", "sensitive", "identifier", "target", "person"]
+Role = Literal["attribute", "quasi-identifier", "sensitive", "identifier", "target", "person", "weight"]
 Missing = Literal["drop", "own"]
 
-ROLES: tuple[Role, ...] = ("attribute", "quasi-identifier", "sensitive", "identifier", "target", "person")
+ROLES: tuple[Role, ...] = ("attribute", "quasi-identifier", "sensitive", "identifier", "target", "person", "weight")
 #: Roles of columns that say whose row it is. They are never released, so they are no axes and need no bounds.
 NAMING: tuple[Role, ...] = ("identifier", "person")
 #: The values of a person column that declares none.
@@ -441,3 +441,8 @@ def _check_name(name: object) -> None:
 def _check_rules(column: Column) -> None:
     checks.choice(f"role of column {column.name!r}", column.role, ROLES)
     checks.choice(f"missing of column {column.name!r}", column.missing, MISSING_RULES)
+    if column.role == "weight" and (column.kind not in ("numeric", "integer") or column.low < -0.5):
+        expected = "numbers with bounds, the lower one 0 or more: the weight counts how many people a row stands for"
+        raise InvalidArgument(f"role of column {column.name!r}", "weight", expected, "bounds = [0, 500]")
+    if column.role == "weight" and column.missing == "own":
+        raise InvalidArgument(f"missing of column {column.name!r}", "own", '"drop" for a weight', 'missing="drop"')

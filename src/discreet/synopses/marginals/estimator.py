@@ -104,7 +104,8 @@ class MarginalSynopsis(Declared, Estimator):
         settings = self._read(opening.domain)
         found = find(opening, settings)
         whole = released_columns(opening.declared)
-        self.synopsis_ = publish(found, opening.promise(_facts(found, settings, self.workload, whole)), whole)
+        promise = opening.promise(_facts(found, settings, self.workload, whole))
+        self.synopsis_ = opening.weighed(publish(found, promise, whole))
         self.guarantee_ = opening.book(self.synopsis_.guarantee)
         note_columns(self, X)
         return self

@@ -35,7 +35,7 @@ class MeasuredMarginal:
 
     columns: tuple[int, ...]
     groups: tuple[tuple[int, ...], ...]
-    counts: tuple[int, ...]
+    counts: tuple[float, ...]
     variance: float
 
 
@@ -93,6 +93,14 @@ class Marginals:
             f"{sizes.count(n)} {name}{'s' * (sizes.count(n) != 1)}" for n, name in enumerate(_SETS, 1) if n in sizes
         ]
         return f"<Marginals: {', '.join(told)}>"
+
+    def rescaled(self, step: float) -> Marginals:
+        """Return the same with all counts multiplied."""
+        measured = tuple(
+            replace(m, counts=tuple(step * n for n in m.counts), variance=step**2 * m.variance) for m in self.measured
+        )
+        scores = tuple((columns, step * far, step**2 * variance, n) for columns, far, variance, n in self.scores)
+        return replace(self, measured=measured, scores=scores)
 
     def about(self, domain: Domain) -> Marginals:
         """Return the same, told which columns it is about."""
@@ -219,7 +227,7 @@ class Marginals:
         try:
             measured = tuple(
                 MeasuredMarginal(
-                    _whole(m["columns"]), tuple(map(_whole, m["groups"])), _whole(m["counts"]), float(m["variance"])
+                    _whole(m["columns"]), tuple(map(_whole, m["groups"])), _numbers(m["counts"]), float(m["variance"])
                 )
                 for m in facts["measured"]
             )
@@ -227,6 +235,12 @@ class Marginals:
             return cls(tuple(_whole(b) for b in facts["bins"]), measured, scores)
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(f"the measured marginals are damaged: {error}") from None
+
+
+def _numbers(values: Sequence[Any]) -> tuple[float, ...]:
+    if not all(isinstance(v, (int, float)) and math.isfinite(v) for v in values):
+        raise ValueError("a count is not a number")
+    return tuple(values)
 
 
 def _whole(values: Sequence[Any]) -> tuple[int, ...]:
