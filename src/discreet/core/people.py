@@ -4,7 +4,7 @@ If a person may have m rows, a promise about one row protects them at m times th
 must state the unit: one row, or one person (`Person`) with a bounded number of rows.
 """
 
-from discreet.core.columns.kinds import NAMING
+from discreet.core.columns.kinds import NO_AXES
 from discreet.core.columns.unit import Person
 from discreet.core.domain import Domain
 from discreet.errors import SchemaError
@@ -12,7 +12,7 @@ from discreet.errors import SchemaError
 
 def released_columns(domain: Domain) -> Domain:
     """Return the columns that may be released: all except person columns and weights, which count rows."""
-    kept = [c.name for c in domain if c.role not in (*NAMING, "weight")]
+    kept = [c.name for c in domain if c.role not in NO_AXES]
     if not kept:
         raise SchemaError(
             f"the schema declares only identifiers, persons and weights ({', '.join(domain.names[:8])}), which are never "

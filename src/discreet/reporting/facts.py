@@ -32,9 +32,11 @@ from discreet.core import (
     found_at_most,
     payload_of,
     person_column,
+    plural,
     promise_place,
     round_marks,
     second_number,
+    unit_noun,
 )
 from discreet.engines import open as open_table
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, SchemaError
@@ -257,16 +259,21 @@ def _promising(table: pa.Table, guarantee: Guarantee) -> pa.Table:
 def _by_persons(risk: dict[str, Any], guarantee: Guarantee, person: str | None) -> dict[str, Any]:
     """Return the risk figures about persons, where k counts them, and where each comes from."""
     reached = dict(guarantee.parameters.get("reached", {}))
-    most = found_at_most(guarantee)
+    most, called = found_at_most(guarantee), unit_noun(guarantee.unit)
     if person is not None:
-        said = f"Persons were counted again by the hashed column {person!r}."
+        said = f"{plural(called).capitalize()} were counted again by the hashed column {person!r}."
     else:
         said = (
-            "k counts persons, but released rows do not show whose they are. So k, the largest share of one person and "
-            "the highest risk are those counted when the table was made. Only rows were counted again: the smallest "
+            f"k counts {plural(called)}, but released rows do not show whose they are. So k, the largest share of one "
+            f"{called} and the highest risk are those counted when the table was made. Only rows were counted again: the smallest "
             f"group has {risk['k']:,} rows, which says nothing about the number of people."
         )
-    by_persons = {"k": reached.get("k"), "largest_share": reached.get("largest_share"), "found_at_most": most}
+    by_persons = {
+        "k": reached.get("k"),
+        "largest_share": reached.get("largest_share"),
+        "found_at_most": most,
+        "called": called,
+    }
     worst = risk["prosecutor"]["max"]
     return {
         "counts": "persons",

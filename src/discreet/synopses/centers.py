@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -112,11 +112,6 @@ class CenterSynopsis(Synopsis):
         if not isinstance(lifted, Lifted) or len(lifted.matrix) != columns:
             raise InvalidType("lifted", type(lifted), f"Lifted, of {columns} columns")
         self.lifted = lifted
-
-    def _rescaled(self, step: float) -> dict[str, Any]:
-        found = {name: getattr(self.lifted, name) for name in ("weights", "center_weights")}
-        found |= {name: step * getattr(self.lifted, name) for name in ("variances", "center_variances")}
-        return {"lifted": replace(self.lifted, **{name: step * value for name, value in found.items()})}
 
     def _more_facts(self) -> dict[str, Any]:
         return {"lifted": self.lifted.to_dict()}

@@ -85,7 +85,11 @@ class OpenRelease:
 
     def weighed(self, synopsis: Any) -> Any:
         """Return a synopsis whose counts are in weights."""
-        return synopsis if self.weights is None else synopsis.rescaled(self.step)
+        if self.weights is None:
+            return synopsis
+        said = synopsis.guarantee.parameters.get("n_rows")
+        facts = {"n_rows": said * self.step} if isinstance(said, (int, float)) else {}
+        return synopsis.replace(facts=facts, **_in_weights(synopsis, synopsis.parts, self.step))
 
     @property
     def apart(self) -> bool:
@@ -104,6 +108,28 @@ class OpenRelease:
     def book(self, promise: Guarantee) -> Guarantee:
         """Write into the account, if there is one, that this is published."""
         return self.gate.book(promise)
+
+
+#: The counts in a synopsis and in its parts, and their variances.
+_COUNTS = ("weights", "total", "estimate", "threshold", "cutoff", "counts", "center_weights")
+_SPREADS = ("variances", "total_variance", "variance", "center_variances")
+
+
+def _in_weights(part: Any, names: Sequence[str], step: float) -> dict[str, Any]:
+    """Return the parts that hold counts, multiplied by the weight of one: arrays, numbers, tuples, and parts of them."""
+    found: dict[str, Any] = {}
+    for name in names:
+        held, power = getattr(part, name), 1 if name in _COUNTS else 2 if name in _SPREADS else 0
+        if name == "scores":
+            found[name] = tuple((c, far * step, variance * step**2, n) for c, far, variance, n in held)
+        elif power:
+            found[name] = tuple(x * step for x in held) if isinstance(held, tuple) else held * step**power
+            found[name] = math.floor(found[name]) if name == "cutoff" else found[name]
+        elif name in ("tree", "hidden", "lifted", "measured") and held is not None:
+            each = held if isinstance(held, tuple) else (held,)
+            made = [dataclasses.replace(x, **_in_weights(x, [f.name for f in dataclasses.fields(x)], step)) for x in each]
+            found[name] = tuple(made) if isinstance(held, tuple) else made[0]
+    return found
 
 
 def open_release(

@@ -164,7 +164,9 @@ class QuerySession:
         found = gate.counts(f"histogram of {column}", lambda: opening.source.count(cells).dense(), gate.left)
         step, noisy = opening.step, opening.step * found.values.astype(np.float64)
         labels = _labels(cells.grid, opening.domain.column(column))
-        return _answer(opening, "histogram", noisy, lambda level: _around(noisy, step * reach(found.law, level)), labels)
+        return _answer(
+            opening, "histogram", noisy, lambda level: _around(noisy, step * reach(found.law, level)), labels
+        )
 
     def sum(self, column: str, where: Mapping[str, Any] | None = None, *, epsilon: float) -> Answer:
         """Add up the values of a column of numbers, clamped to its declared bounds."""

@@ -224,19 +224,6 @@ class Synopsis(Questions, Frames):
         promise = dataclasses.replace(self.guarantee, parameters=stated)
         return type(self)(self.domain, guarantee=promise, **{**self._content(), **changes})
 
-    def rescaled(self, step: float) -> Self:
-        """Return the synopsis with all counts multiplied by the weight that each one stands for."""
-        facts = {"n_rows": step * n} if isinstance(n := self.guarantee.parameters.get("n_rows"), (int, float)) else {}
-        more = self._rescaled(step)
-        return self.replace(
-            weights=step * self.weights, variances=step**2 * self.variances, total=step * self.total,
-            total_variance=step**2 * self.total_variance, facts=facts, **more,
-        )  # fmt: skip
-
-    def _rescaled(self, step: float) -> dict[str, Any]:
-        """Return the counts that only this kind of synopsis has, multiplied."""
-        raise NotImplementedError
-
     def _content(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.parts}
 
@@ -340,7 +327,7 @@ class Synopsis(Questions, Frames):
         facts = [f"{self.n_leaves:,} {self.leaf_names[self.n_leaves != 1]} of {d} column{'s' * (d > 1)}"]
         if self.hidden is not None:
             facts[0] += f" (survivors of {self.hidden.n_cells:,} cells)"
-        facts.append(rows_text(self.total))
+        facts.append(rows_text(self.total, "weight" in self.guarantee.parameters))
         if (elsewhere := self.unlisted) is not None:
             facts[-1] += f" of which {elsewhere.value:,.0f} ± {elsewhere.std_error:,.0f} in cells that are not listed"
         if epsilon is not None:

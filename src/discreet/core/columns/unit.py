@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from discreet.core import checks
@@ -68,7 +68,7 @@ class Person:
     rows: int | Literal["auto"]
     group: tuple[str, ...] = ()
     per_group: int | None = None
-    called: str = "person"
+    called: str = field(default="person", repr=False)
 
     def __init__(
         self, column: str, rows: Any = None, *, group: Any = (), per_group: Any = None, called: str = "person"
@@ -102,16 +102,6 @@ class Person:
         kept = {"column": column, "rows": rows, "group": tuple(names), "per_group": per_group, "called": called}
         for name, value in kept.items():
             object.__setattr__(self, name, value)
-
-    def __repr__(self) -> str:
-        told = {"column": self.column, "rows": self.rows, "group": self.group, "per_group": self.per_group}
-        told |= {} if self.called == "person" else {"called": self.called}
-        return f"Person({', '.join(f'{name}={value!r}' for name, value in told.items())})"
-
-    @property
-    def several(self) -> str:
-        """Several of them: "persons", "households"."""
-        return plural(self.called)
 
     def describe(self) -> str:
         """Return the unit as a promise names it."""
@@ -188,7 +178,5 @@ def unit_noun(text: str) -> str:
 
 
 def plural(noun: str) -> str:
-    """Return the plural of a regular English noun."""
-    if re.search(r"[^aeiou]y$", noun):
-        return f"{noun[:-1]}ies"
-    return f"{noun}{'es' if noun.endswith(('s', 'x', 'ch', 'sh')) else 's'}"
+    """Return several of a noun: "persons", "households", "families"."""
+    return re.sub(r"(?<=[^aeiou])y$", "ie", noun) + "s"

@@ -57,6 +57,11 @@ KINDS = (
     KnownKind(r"(.+_)?(share|fraction|ratio|anteil)", {"bounds": [0, 1]}, "parts of a whole"),
     KnownKind(r"(body_)?height(_cm)?|k(oe|ö)rpergr(oe|ö)(ss|ß)e", {"bounds": [20, 272]},
               "centimetres; the tallest person on record measured 272"),
+    KnownKind(r"[pfd]weight|anweight|pspwght|(survey|sampling|design|final|calibrated)_?(weight|wgt|wt)|wgt\w*|wt(s|_\w+)?|"
+              r"p?hrf|hochrechnungsfaktor|ponderation", {"role": "weight"},
+              "how many people a row stands for; declare bounds with its largest value"),
+    KnownKind(r"(hh|household|haushalts?|menage)_?(id|no|nr|number|nummer)?", {"role": "identifier"},
+              "names a household; never released; --declare NAME=household:12 protects households"),
     KnownKind(r"(body_)?weight(_kg)?|k(oe|ö)rpergewicht|gewicht", {"bounds": [0, 635]},
               "kilograms of a person; the heaviest on record weighed about 635"),
     KnownKind(r"heart_?rate|pulse?|puls", _whole(0, 400), "beats per minute; above any rate described in adults"),

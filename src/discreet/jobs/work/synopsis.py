@@ -10,7 +10,7 @@ import pyarrow as pa
 from discreet import clustering
 from discreet.clustering import ClusterResult, cluster_synopsis
 from discreet.clustering.leaves import described, place_texts
-from discreet.core import NAMING, Categorical, Guarantee, Line, add_up, category_text, counted, stage
+from discreet.core import NO_AXES, Categorical, Guarantee, Line, add_up, category_text, counted, stage
 from discreet.engines import write_table
 from discreet.errors import InvalidArgument
 from discreet.jobs.charging import charged, checkable, keep, repeated, standing
@@ -51,9 +51,9 @@ def chosen_columns(job: Job) -> Any:
     if job.kind == "cluster" or "columns" not in job.parameters:
         return domain
     wanted = [str(name) for name in job.parameters["columns"]]
-    released = [column.name for column in domain if column.role not in NAMING]
+    released = [column.name for column in domain if column.role not in NO_AXES]
     job.declared.check_columns("columns", wanted, released, "declared columns")
-    return domain.select([c.name for c in domain if c.name in wanted or c.role in NAMING])
+    return domain.select([c.name for c in domain if c.name in wanted or c.role in NO_AXES])
 
 
 def _synopsis(job: Job) -> JobResult:
@@ -150,7 +150,7 @@ def summary(made: Synopsis) -> str:
         text += f" that survived out of {made.hidden.n_cells:,} (noisy count above {made.hidden.cutoff:,})"
     error = float(np.sqrt(made.total_variance))
     text += f" over {len(made.domain)} columns" if len(made.domain) > 8 else f" over {', '.join(made.domain.names)}"
-    text = f"{text}; {rows_text(made.total)} (standard error {error:,.1f})."
+    text = f"{text}; {rows_text(made.total, 'weight' in made.guarantee.parameters)} (standard error {error:,.1f})."
     return f"{text} {unlisted_rows(made)}".rstrip()
 
 

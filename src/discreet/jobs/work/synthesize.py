@@ -42,9 +42,10 @@ def check(job: Job) -> Job:
     """Check everything but the data; return the job with a file for the synopsis, by default next to the rows."""
     check_paid(job)
     job = completed(job)
-    if "n" not in job.parameters and job.parameters.get("rows", 0) > MOST_SYNTHETIC:
+    weighted = bool(job.read_domain().weights)
+    if "n" not in job.parameters and (weighted or job.parameters.get("rows", 0) > MOST_SYNTHETIC):
         expected = "given: as many synthetic rows as the table has do not fit into memory"
-        raise job.declared.wrong("n", None, expected)
+        raise job.declared.wrong("n", None, "given: counts are by weight, not by row" if weighted else expected)
     check_target(job.places()["table"], promised=True)
     check_escapes(job.places()["table"], synopsis.chosen_columns(job), job.escapes)
     synopsis.check(job)

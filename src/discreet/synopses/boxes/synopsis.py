@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 
 from discreet.core import FloatArray, IntArray
@@ -56,15 +52,6 @@ class BoxSynopsis(Synopsis):
         if hidden is not None and not isinstance(hidden, HiddenCells):
             raise InvalidType("hidden", type(hidden), "HiddenCells", "hidden=None")
         self.tree, self.hidden = tree, hidden
-
-    def _rescaled(self, step: float) -> dict[str, Any]:
-        tree, hidden = self.tree, self.hidden
-        if tree is not None:
-            both = {name: step * getattr(tree, name) for name in ("estimate", "threshold")}
-            tree = replace(tree, variance=step**2 * tree.variance, **both)
-        if hidden is not None:
-            hidden = replace(hidden, cutoff=math.floor(step * hidden.cutoff), variance=step**2 * hidden.variance)
-        return {"tree": tree, "hidden": hidden}
 
     @property
     def unlisted(self) -> Count | None:

@@ -80,7 +80,8 @@ class Marginals:
             known = all(0 <= c < width for c in m.columns) and list(m.columns) == sorted(set(m.columns))
             if not m.columns or not known or [len(g) for g in m.groups] != [sizes[c] for c in m.columns]:
                 raise FormatError("a marginal has columns or groups that do not fit the bins")
-            if len(m.counts) != math.prod(max(g) + 1 for g in m.groups) or not 0 <= m.variance < math.inf:
+            fits = len(m.counts) == math.prod(max(g) + 1 for g in m.groups) and all(map(math.isfinite, m.counts))
+            if not fits or not 0 <= m.variance < math.inf:
                 raise FormatError("the counts of a marginal do not fit its groups, or their variance is none")
         for columns, far, variance, cells in self.scores:
             numbers = math.isfinite(far) and 0 <= variance < math.inf and cells >= 1
@@ -93,14 +94,6 @@ class Marginals:
             f"{sizes.count(n)} {name}{'s' * (sizes.count(n) != 1)}" for n, name in enumerate(_SETS, 1) if n in sizes
         ]
         return f"<Marginals: {', '.join(told)}>"
-
-    def rescaled(self, step: float) -> Marginals:
-        """Return the same with all counts multiplied."""
-        measured = tuple(
-            replace(m, counts=tuple(step * n for n in m.counts), variance=step**2 * m.variance) for m in self.measured
-        )
-        scores = tuple((columns, step * far, step**2 * variance, n) for columns, far, variance, n in self.scores)
-        return replace(self, measured=measured, scores=scores)
 
     def about(self, domain: Domain) -> Marginals:
         """Return the same, told which columns it is about."""
@@ -227,7 +220,7 @@ class Marginals:
         try:
             measured = tuple(
                 MeasuredMarginal(
-                    _whole(m["columns"]), tuple(map(_whole, m["groups"])), _numbers(m["counts"]), float(m["variance"])
+                    _whole(m["columns"]), tuple(map(_whole, m["groups"])), tuple(m["counts"]), float(m["variance"])
                 )
                 for m in facts["measured"]
             )
@@ -235,12 +228,6 @@ class Marginals:
             return cls(tuple(_whole(b) for b in facts["bins"]), measured, scores)
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(f"the measured marginals are damaged: {error}") from None
-
-
-def _numbers(values: Sequence[Any]) -> tuple[float, ...]:
-    if not all(isinstance(v, (int, float)) and math.isfinite(v) for v in values):
-        raise ValueError("a count is not a number")
-    return tuple(values)
 
 
 def _whole(values: Sequence[Any]) -> tuple[int, ...]:

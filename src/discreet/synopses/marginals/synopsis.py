@@ -51,9 +51,6 @@ class ModelSynopsis(Synopsis):
         #: By axis: the cells of its public grid, the model's rows in each, and their bins.
         self._axes: dict[int, tuple[FloatArray, FloatArray, FloatArray, IntArray]] = {}
 
-    def _rescaled(self, step: float) -> dict[str, Any]:
-        return {"measured": self.measured.rescaled(step)}
-
     def _more_facts(self) -> dict[str, Any]:
         return {"measured": self.measured.to_dict()}
 
