@@ -6,7 +6,7 @@ from typing import Any
 
 from discreet.accounts.book import Entry
 from discreet.accounts.laws import IN_RHO, Price
-from discreet.core import Guarantee, Line
+from discreet.core import Guarantee, Line, Person
 from discreet.errors import InvalidType
 
 
@@ -14,11 +14,9 @@ def unit_facts(unit: Any) -> Any:
     """Return a unit of privacy as an account writes it: "row", or the name of the unit and its column."""
     if unit is None or unit == "row":
         return "row"
-    if isinstance(unit, Mapping):
-        called = next((key for key in unit if key not in ("rows", "group", "per_group")), "person")
-        named = unit.get(called)
-    else:
-        called, named = getattr(unit, "called", "person"), getattr(unit, "column", None)
+    unit = unit.to_dict() if isinstance(unit, Person) else unit
+    pairs = unit.items() if isinstance(unit, Mapping) else ()
+    called, named = next(((key, held) for key, held in pairs if key not in ("rows", "group", "per_group")), ("", None))
     if not isinstance(named, str) or not named:
         meant = unit.strip() if isinstance(unit, str) else ""
         said = f'unit=dc.Person("{meant if meant.isidentifier() else "user"}", rows=8)'

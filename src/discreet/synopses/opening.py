@@ -2,9 +2,9 @@
 
 If the unit is a person, the table is first replaced by one in which no person has more than a stated number of rows
 (`discreet.engines.persons`). What is ε-DP for one row is rows·ε-DP for one person by the triangle inequality for the
-privacy loss, and ρ-zCDP for one row is rows²·ρ-zCDP. If a column holds weights, the table is then replaced by one in
-which a row has as many copies as its weight says (`discreet.engines.persons.weighted`): at most 64, which multiply in
-the same way. Counts are published in copies, and the artifact states them in weights. Nothing here has a δ of its own: that would not multiply so.
+privacy loss, and ρ-zCDP for one row is rows²·ρ-zCDP. With weights, a row is then replaced by at
+most 64 copies (`discreet.engines.persons.weighted`), which multiply in the same way; counts are published in copies and
+stated in weights. Nothing here has a δ of its own: that would not multiply so.
 """
 
 import dataclasses
@@ -53,8 +53,8 @@ AUTO_SPAN = 18
 AUTO_LABEL = "rows per person"
 PUBLIC_DOMAIN = "the declared bounds and categories are public"
 CALIBRATED = (
-    "the weight in column {!r} is an attribute of its row: a weight that was calibrated to population totals depends on "
-    "other rows too, and what it shows about them is not covered"
+    "the weight in column {!r} is an attribute of its row: weights that were calibrated to population totals depend on "
+    "other rows too, and what they show about those is not covered"
 )
 PUBLIC_SIZE = "the number of rows, N, was given as public"
 
@@ -116,7 +116,7 @@ _SPREADS = ("variances", "total_variance", "variance", "center_variances")
 
 
 def _in_weights(part: Any, names: Sequence[str], step: float) -> dict[str, Any]:
-    """Return the parts that hold counts, multiplied by the weight of one: arrays, numbers, tuples, and parts of them."""
+    """Return the parts that hold counts, multiplied by the weight of one copy."""
     found: dict[str, Any] = {}
     for name in names:
         held, power = getattr(part, name), 1 if name in _COUNTS else 2 if name in _SPREADS else 0
@@ -124,12 +124,16 @@ def _in_weights(part: Any, names: Sequence[str], step: float) -> dict[str, Any]:
             found[name] = tuple((c, far * step, variance * step**2, n) for c, far, variance, n in held)
         elif power:
             found[name] = tuple(x * step for x in held) if isinstance(held, tuple) else held * step**power
-            found[name] = math.floor(found[name]) if name == "cutoff" else found[name]
-        elif name in ("tree", "hidden", "lifted", "measured") and held is not None:
-            each = held if isinstance(held, tuple) else (held,)
-            made = [dataclasses.replace(x, **_in_weights(x, [f.name for f in dataclasses.fields(x)], step)) for x in each]
-            found[name] = tuple(made) if isinstance(held, tuple) else made[0]
+            found[name] = int(found[name]) if isinstance(held, int) else found[name]
+        elif dataclasses.is_dataclass(held):
+            found[name] = _replaced(held, step)
+        elif name == "measured":
+            found[name] = tuple(_replaced(each, step) for each in held)
     return found
+
+
+def _replaced(part: Any, step: float) -> Any:
+    return dataclasses.replace(part, **_in_weights(part, [f.name for f in dataclasses.fields(part)], step))
 
 
 def open_release(

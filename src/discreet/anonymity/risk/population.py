@@ -37,7 +37,7 @@ def individual_risk(f: Any, p: Any) -> FloatArray:
 
 
 def sampled_share(values: pa.Array, codes: IntArray, counts: IntArray, classes: IntArray, dialect: Dialect) -> Any:
-    """Return p of each entry's class, and the sum of weights; a row without one stands for itself, and p is at most 1."""
+    """Return p of each entry's class, and the sum of weights. A row without one stands for itself; p is at most 1."""
     read = Encoder(Numeric("weight", 0.0, 1e100), dialect).arrow(values)
     weights = np.append(np.where(np.isnan(read), 1.0, np.fmax(read, 0.0)), 1.0)[codes]  # -1, missing, picks the last
     rows, people = (np.bincount(classes, part) for part in (counts, counts * weights))
@@ -48,14 +48,26 @@ def summary(risks: FloatArray, counts: IntArray, threshold: float) -> dict[str, 
     """Return the largest and the mean risk, the expected number found, and the share above a threshold."""
     n, expected = int(counts.sum()), float(risks @ counts)
     above = float(counts[risks > threshold].sum() / n)
-    return {"max": float(risks.max()), "mean": expected / n, "expected": expected, "share": above}
+    return {"number": n, "max": float(risks.max()), "mean": expected / n, "expected": expected, "share": above}
 
 
 def household_risk(risks: FloatArray, counts: IntArray, households: IntArray, threshold: float) -> dict[str, float]:
     """Return the same of households; a row without one is a household of its own."""
-    alone = households < 0
+    alone, some = households < 0, households[households >= 0]
     with np.errstate(divide="ignore"):
-        safe = np.log1p(-np.minimum(risks, 1.0)) * counts
-    together = -np.expm1(np.bincount(households[~alone], safe[~alone]))[np.bincount(households[~alone]) > 0]
-    found, each = np.append(together, risks[alone]), np.append(np.ones(len(together), np.int64), counts[alone])
-    return {"households": int(each.sum()), **summary(found, each, threshold)}
+        missed = np.bincount(some, (np.log1p(-np.minimum(risks, 1.0)) * counts)[~alone])
+    found = -np.expm1(missed[np.bincount(some) > 0])
+    each = np.append(np.ones(len(found), np.int64), counts[alone])
+    return summary(np.append(found, risks[alone]), each, threshold)
+
+
+def estimate_rows(name: str, of: str, told: dict[str, Any], threshold: str) -> list[tuple[str, str, str]]:
+    """Return the lines of a summary for a table: measure, value, meaning."""
+    one = f"chance to find one of about {told.get('people', 0):,.0f} people by the weights, worst group"
+    one = one if "people" in told else "chance that at least one member is found, worst household"
+    return [
+        (f"{name}, worst", f"{100 * told['max']:.3g} %", one),
+        (f"{name}, mean", f"{100 * told['mean']:.3g} %", f"the same, mean over {told['number']:,} {of}"),
+        (f"{name}, at risk", f"{100 * told['share']:.3g} %", f"{of} whose chance is above {threshold}"),
+        (f"{name}, global", f"{told['expected']:,.3g}", f"expected number of {of} found, if all are looked for"),
+    ]

@@ -11,8 +11,8 @@ import numpy as np
 
 from discreet import engines
 from discreet.anonymity.risk.counts import Entries
-from discreet.anonymity.risk.population import household_risk, individual_risk, sampled_share, summary
 from discreet.anonymity.risk.loss import information_loss, loss_rows
+from discreet.anonymity.risk.population import estimate_rows, household_risk, individual_risk, sampled_share, summary
 from discreet.anonymity.risk.printed import PROMISE_KEY, quasi_of
 from discreet.core import Guarantee, IntArray, checks, found_at_most, html, plural, promise_place
 from discreet.errors import DiscreetError, InvalidArgument, InvalidType
@@ -73,12 +73,9 @@ class RiskReport:
         The column by which k, uniqueness and probabilities count persons instead of rows.
     called : str
         The name of what that column identifies: "person" or "household".
-    population : dict or None
-        With weights: the ``people`` that they add up to, the largest individual risk (``max``), the global risk as the
-        number of rows ``expected`` to be re-identified and as their share (``mean``), and the ``share`` of rows above
-        the threshold (`discreet.anonymity.risk.population`).
-    households : dict or None
-        The same figures for the probability that at least one member of a household is re-identified.
+    population, households : dict or None
+        Estimates from weights, and for households (`discreet.anonymity.risk.population`): the largest risk (``max``),
+        the number ``expected`` to be re-identified and its share (``mean``), and the ``share`` above the threshold.
     information_loss : dict or None
         Mean share of a column's values that a row leaves open (normalised certainty penalty): as ``printed``, and of
         the ``occurring`` values of the original rows in each class, if they are given; also by column. None for a table
@@ -129,8 +126,7 @@ class RiskReport:
         **required : float
             Any of ``k``, ``k_map``, ``l`` (distinct), ``entropy_l``, ``c`` (recursive), ``t`` (ordered for numbers,
             otherwise equal), ``t_equal``, ``t_ordered``, ``alpha``, ``beta``, ``enhanced_beta``, ``delta``, ``unique``,
-            ``prosecutor``, ``journalist``, ``marketer``, ``homogeneous``, ``individual`` and ``household`` (largest
-            risk of a row with weights, and of a household), ``global`` (expected share of rows re-identified).
+            ``prosecutor``, ``journalist``, ``marketer``, ``homogeneous``, ``individual``, ``household``, ``global``.
         """
         failed = []
         for name, bound in required.items():
@@ -206,21 +202,10 @@ class RiskReport:
             worst = _percent(self.journalist["max"])
             rows.append(("journalist, worst", worst, "as prosecutor, person from the population"))
             rows.append(("k-map", f"{self.k_map:,}", "people of the population who match the rarest group"))
-        if (found := self.population) is not None:
-            people = f"{found['people']:,.0f} people by column {found['weight']}"
-            rows += [
-                ("individual, worst", _percent(found["max"]), f"chance to pick the right one of {people}, worst group"),
-                ("individual, at risk", _percent(found["share"]), f"rows whose chance is above {threshold}"),
-                ("global", f"{found['expected']:,.3g}", "expected number of rows re-identified, if all are looked for"),
-                ("global, share", _percent(found["mean"]), "the same, as a share of the rows"),
-            ]
-        if (found := self.households) is not None:
-            by = "from the individual risk of each" if self.population else "from the prosecutor's chance for each"
-            rows += [
-                ("household, worst", _percent(found["max"]), f"chance that at least one member is found, {by}"),
-                ("household, mean", _percent(found["mean"]), f"the same, mean over {found['households']:,} households"),
-                ("household, at risk", _percent(found["share"]), f"households whose chance is above {threshold}"),
-            ]
+        if self.population is not None:
+            rows += estimate_rows("individual", "rows", self.population, threshold)
+        if self.households is not None:
+            rows += estimate_rows("household", "households", self.households, threshold)
         rows += loss_rows(self.information_loss)
         for column, found in self.sensitive.items():
             for name, label, write, meaning in _SHOWN:
@@ -245,10 +230,7 @@ def _percent(value: float) -> str:
 
 #: Requirements from estimates: name, field of the report, figure.
 _ESTIMATED = (("individual", "population", "max"), ("global", "population", "mean"), ("household", "households", "max"))
-_NORMALISED = (
-    "the weights in {!r} add up to about the number of rows, so the sample is taken for the whole population; give weights "
-    "that add up to the population"
-)
+_NORMALISED = "the weights in {!r} add up to about the number of rows: give weights that add up to the population"
 #: The rows of a sensitive column: field, label, how it is written, meaning.
 _SHOWN = (
     ("distinct_l", "distinct l", str, "fewest values in a group"),
@@ -324,8 +306,7 @@ def risk(
     original : data frame, Arrow table or path, optional
         The records that the table was made from: gives the information loss of occurring values, which is not private.
     weight : str, optional
-        The column of population weights, how many people each row stands for: gives the individual and the global risk
-        of a survey (`discreet.anonymity.risk.population` states the formulas).
+        The column of population weights: gives individual and global risk (`discreet.anonymity.risk.population`).
     household : str, optional
         The column that identifies the household of a row: gives the risk that one of its members is re-identified.
     called : str, default "person"

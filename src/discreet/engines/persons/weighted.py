@@ -1,15 +1,13 @@
 """A table in which every row occurs as often as its weight says: later steps count its copies.
 
-A survey's weight says how many people a row represents. It is clamped to its declared bounds and counted in public
-units, a 64th of the declared maximum W: x = 64 w/W units. m equal rows of weight x become ⌊m x + u⌋ copies; u in [0, 1)
-is a keyed hash of the row.
+A survey's weight says how many people a row stands for. It is counted in public units, a 64th of the declared maximum
+W: x = 64 w/W. m equal rows become ⌊m x + u⌋ copies, with u in [0, 1) a keyed hash of the row.
 
-- *One row more or less changes at most 64 copies.* It belongs to one set of equal rows, whose number of copies changes
-  by ⌊(m + 1) x + u⌋ - ⌊m x + u⌋ ≤ ⌈x⌉ ≤ 64; no other set changes. This is exact: x has 20 binary places, and all
-  numbers are whole. So whatever is ε-DP for one row of the copied table is 64 ε-DP for one row of the table, and a
-  count of copies in units has sensitivity 64, which is W.
-- *It is unbiased*: over the keys, the mean number of copies is m x, and each set is off by less than one unit.
-- *Order, batches and files do not matter*, because the copies depend on the set of rows and the key alone.
+- *One row more or less changes at most 64 copies.* Its set of equal rows changes by ⌊(m + 1) x + u⌋ - ⌊m x + u⌋ ≤ ⌈x⌉
+  ≤ 64 copies, and no other set does. This is exact: x has 20 binary places, and all numbers are whole. So what is ε-DP
+  for one row of the copies is 64 ε-DP for one row of the table, and a weighted count has the sensitivity W.
+- *It is unbiased*: over the keys, the mean number of copies is m x, and each set is off by less than one unit. Order,
+  batches and files do not matter.
 
 The alternative, to model the weight as a column and to weigh answers afterwards, adds up noisy counts by weight: more
 noise than one count of sensitivity W for the same budget (MEASURED). With copies every method works as it is.
