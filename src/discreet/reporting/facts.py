@@ -39,6 +39,7 @@ from discreet.core import (
     unit_noun,
 )
 from discreet.engines import open as open_table
+from discreet.engines.readers import read_columns
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, SchemaError
 from discreet.reporting import views, words
 from discreet.reporting.artifacts import kind_of
@@ -376,6 +377,8 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
     columns: list[dict[str, Any]] = []
     left_out: list[dict[str, str]] = []
     source = open_table(against)
+    if (weight := guarantee.parameters.get("weight")) and weight["column"] in source.names:
+        source = against = _by_weight(source, weight)
     if not set(domain.names) & set(source.names):  # usually a wrong delimiter
         raise SchemaError("the raw table has no column of the release; describe its file with --schema s.toml")
     for column in domain:
@@ -412,6 +415,15 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
     if isinstance(thing, pa.Table) and quasi and set(quasi) <= set(thing.column_names):
         found["information_loss"] = loss_of(_promising(thing, guarantee), quasi, open_table(against))
     return found
+
+
+def _by_weight(source: Any, weight: Mapping[str, Any]) -> Any:
+    """Return as many of the raw rows, each as often as its weight says: a weighted release is compared with them."""
+    declared = Domain({weight["column"]: (0.0, weight["most"])})
+    found = np.concatenate([np.nan_to_num(b[0]) for b in source.batches(declared)])
+    places = np.cumsum(np.clip(found, 0.0, weight["most"]))
+    chosen = np.searchsorted(places, (np.arange(len(places)) + 0.5) / len(places) * places[-1])
+    return open_table(read_columns(source, source.names).take(np.minimum(chosen, len(places) - 1)), dialect=source.dialect)
 
 
 def _together(thing: Any, domain: Domain, names: list[str], against: Any, target: str | None) -> dict[str, Any] | None:

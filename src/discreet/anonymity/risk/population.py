@@ -33,7 +33,11 @@ def individual_risk(f: Any, p: Any) -> FloatArray:
     [0.0465, 0.0096, 0.2]
     """
     f, p = np.asarray(f, np.float64), np.clip(np.asarray(p, np.float64), 1e-12, 1.0)
-    return np.asarray(p / f * special.hyp2f1(1.0, 1.0, f + 1.0, 1.0 - p))
+    term, series = np.ones_like(p * f), np.ones_like(p * f)
+    for k in range(1, 41):  # k! / ((f + 1) ... (f + k)) q^k: enough for f above 20, where SciPy's may be no number
+        term = term * k * (1.0 - p) / (f + k)
+        series += term
+    return np.asarray(p / f * np.where(f > 20, series, special.hyp2f1(1.0, 1.0, np.minimum(f, 20.0) + 1.0, 1.0 - p)))
 
 
 def sampled_share(values: pa.Array, codes: IntArray, counts: IntArray, classes: IntArray, dialect: Dialect) -> Any:

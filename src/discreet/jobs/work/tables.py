@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet import anonymity, engines
 from discreet.anonymity.risk import printed_columns, with_promise
-from discreet.core import Domain, Guarantee, Person, nearest, promise_place, stage
+from discreet.core import Domain, Guarantee, Person, nearest, persons, promise_place, stage
 from discreet.engines import check_target, first_line
 from discreet.engines.tables import check_escapes, separated_by
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
@@ -214,12 +214,12 @@ def _asked(job: Job) -> dict[str, Any]:
         of_role: dict[str, list[str]] = {}
         for column in job.read_domain():
             of_role.setdefault(column.role, []).append(column.name)
-        single = [given.get(name) for name in ("person", "weight", "household")]
+        single = given.get("person"), given.get("weight")
         named = {*given.get("quasi_identifiers", ()), *given.get("sensitive", ()), *single}
         for role, argument in (("quasi-identifier", "quasi_identifiers"), ("sensitive", "sensitive")):
             if argument not in given and (found := [name for name in of_role.get(role, ()) if name not in named]):
                 given[argument] = found
-        people = [] if "person" in given else [name for name in of_role.get("person", ()) if name not in named]
+        people = [] if "person" in given else [name for name in persons(job.read_domain()) if name not in named]
         if len(people) > 1:
             listed = ", ".join(map(repr, people))
             raise job.declared.refused(
