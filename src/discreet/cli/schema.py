@@ -156,7 +156,6 @@ def _draft(
         paid = f" --account {shlex.quote(str(private.account))}" if private.account else ""
         many = len(names) - len(people) >= _MANY
         next_verb, made = ("synthesize", "safe.csv") if many else ("synopsis", "s.parquet")
-        unit += " --n 10000" if many and any(columns[name].get("role") == "weight" for name in names) else ""
         next_step = (
             f"discreet {next_verb} {shlex.quote(data)} --schema {shlex.quote(str(output))} --epsilon 1{unit}{paid} "
             f"-o {made}"

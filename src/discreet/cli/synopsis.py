@@ -54,7 +54,8 @@ def show_rows(result: Any) -> None:
     shown = ", ".join(dict.fromkeys(together[:8]))
     more = f" and {len(together) - 8} more" if len(together) > 8 else ""
     console.print(
-        f"[bold]Rows.[/] {told['sampled']:,} synthetic rows; {rows_text(made.total, 'weight' in told['parameters'])} were counted. "
+        f"[bold]Rows.[/] {told['sampled']:,} synthetic rows; "
+        f"{rows_text(made.total, 'weight' in told['parameters'])} were counted. "
         f"Measured together: {escape(shown) or 'nothing'}{more}. Other relations are assumptions of the model."
     )
     _show_counted(made)

@@ -136,8 +136,8 @@ def _refuse_moved_persons(before: list[tuple[str, Any]], step: Any) -> None:
     moved = [name for name, given in before if given is not None and given != "passthrough"]
     if isinstance(unit, Person) and moved:
         raise SchemaError(
-            f"the unit is one {unit.called} (column {unit.column!r}), and step {moved[0]!r} would map that column like the "
-            "others: it would no longer say whose rows they are; try the private estimator without steps in front"
+            f"the unit is one {unit.called} (column {unit.column!r}), and step {moved[0]!r} would map that column like "
+            "the others: it would no longer say whose rows they are; try the private estimator without steps in front"
         )
 
 

@@ -43,7 +43,6 @@ from .columns.facts import a_choice as a_choice
 from .columns.kinds import ANYBODY as ANYBODY
 from .columns.kinds import MISSING_RULES as MISSING_RULES
 from .columns.kinds import NAMING as NAMING
-from .columns.kinds import NO_AXES as NO_AXES
 from .columns.kinds import ROLES as ROLES
 from .columns.kinds import Categorical as Categorical
 from .columns.kinds import Category as Category

@@ -369,8 +369,8 @@ def _check_groups(unit: Person, declared: Mapping[str, int], columns: Sequence[C
         column = columns[declared[name]] if name in declared else None
         if column is not None and not isinstance(column, (Categorical, Integer, Date)):
             raise SchemaError(
-                f"rows of a {unit.called} cannot be grouped by column {name!r}, which is declared with bounds; group by "
-                "columns of categories, whole numbers or dates"
+                f"rows of a {unit.called} cannot be grouped by column {name!r}, which is declared with bounds; group "
+                "by columns of categories, whole numbers or dates"
             )
 
 

@@ -4,19 +4,19 @@ If a person may have m rows, a promise about one row protects them at m times th
 must state the unit: one row, or one person (`Person`) with a bounded number of rows.
 """
 
-from discreet.core.columns.kinds import NO_AXES
+from discreet.core.columns.kinds import NAMING
 from discreet.core.columns.unit import Person
 from discreet.core.domain import Domain
 from discreet.errors import SchemaError
 
 
-def released_columns(domain: Domain) -> Domain:
-    """Return the columns that may be released: all except person columns and weights, which count rows."""
-    kept = [c.name for c in domain if c.role not in NO_AXES]
+def released_columns(domain: Domain, *, weights: bool = True) -> Domain:
+    """Return the columns that may be released: all except person columns and, with ``weights=False``, weights."""
+    kept = [c.name for c in domain if c.role not in NAMING and (weights or c.role != "weight")]
     if not kept:
         raise SchemaError(
-            f"the schema declares only identifiers, persons and weights ({', '.join(domain.names[:8])}), which are never "
-            "released; declare a column that does not say whose row it is"
+            f"the schema declares only identifiers, persons and weights ({', '.join(domain.names[:8])}), which are "
+            "never released; declare a column that does not say whose row it is"
         )
     return domain if len(kept) == len(domain) else domain.select(kept)
 
@@ -51,9 +51,9 @@ def check_unit(domain: Domain, *, bounded: bool = True) -> None:
     if isinstance(domain.unit, Person) and not bounded:
         called = domain.unit.called
         raise SchemaError(
-            f"the unit is one {called} (column {domain.unit.column!r}), and what is promised here is about one row that "
-            f"is handed back: rows of a {called} add up. Keep account of them with a UserLedger (users=, ledger=), or say "
-            'that one row is meant: unit="row" in Domain(...), or --unit row'
+            f"the unit is one {called} (column {domain.unit.column!r}), and what is promised here is about one row "
+            f"that is handed back: rows of a {called} add up. Keep account with a UserLedger (users=, ledger=), or "
+            'say that one row is meant: unit="row" in Domain(...), or --unit row'
         )
     if named and domain.unit is None:
         instead = (

@@ -2,9 +2,9 @@
 
 A publishing call takes values, their sensitivity, a price and a label. It writes the ledger line, reads the values,
 computes the scale and draws: no line without a draw, no draw without a line. Prices are *per row*. If the unit is a
-person with at most r rows (or a row with at most r copies, by its weight), a line states the person's price, r times the row's in ε and r² times in ρ, because r rows
-change the bounded table one after the other (Bun and Steinke 2016, proposition 1.9). A whole budget is reserved before
-any row is read (`open`), durably if an account pays.
+person with at most r rows, or weights give a row up to r copies, a line states the unit's price, r times the row's in ε
+and r² times in ρ, because r rows change the table one after the other (Bun and Steinke 2016, proposition 1.9). A whole
+budget is reserved before any row is read (`open`), durably if an account pays.
 """
 
 from __future__ import annotations

@@ -266,8 +266,8 @@ def _by_persons(risk: dict[str, Any], guarantee: Guarantee, person: str | None) 
     else:
         said = (
             f"k counts {plural(called)}, but released rows do not show whose they are. So k, the largest share of one "
-            f"{called} and the highest risk are those counted when the table was made. Only rows were counted again: the smallest "
-            f"group has {risk['k']:,} rows, which says nothing about the number of people."
+            f"{called} and the highest risk are those counted when the table was made. Only rows were counted again: "
+            f"the smallest group has {risk['k']:,} rows, which says nothing about the number of people."
         )
     by_persons = {
         "k": reached.get("k"),
@@ -377,15 +377,16 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
     columns: list[dict[str, Any]] = []
     left_out: list[dict[str, str]] = []
     source = open_table(against)
-    if (weight := guarantee.parameters.get("weight")) and weight["column"] in source.names:
-        source = against = _by_weight(source, weight)
+    weighed, weight = against, guarantee.parameters.get("weight")
+    if weight and isinstance(thing, Synopsis) and weight["column"] in source.names:
+        weighed = _by_weight(source, weight)
     if not set(domain.names) & set(source.names):  # usually a wrong delimiter
         raise SchemaError("the raw table has no column of the release; describe its file with --schema s.toml")
     for column in domain:
         if reason := _not_compared(thing, column, source.names):
             left_out.append({"column": column.name, "reason": reason})
             continue
-        raw = np.concatenate([b[0] for b in open_table(against).batches(domain.select([column.name]))])
+        raw = np.concatenate([b[0] for b in open_table(weighed).batches(domain.select([column.name]))])
         if isinstance(column, Categorical):
             edges = np.linspace(column.low, column.high, len(column.categories) + 1)
         else:
@@ -409,7 +410,8 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
             {"column": column.name, **compared, "raw": shares[0].tolist(), "released": shares[1].tolist(),
              "total_variation": float(np.abs(shares[0] - shares[1]).sum() / 2)}
         )  # fmt: skip
-    together = _together(thing, domain, [c["column"] for c in columns], against, target)
+    rows = against if domain.weights else weighed  # rows of a model carry their weights
+    together = _together(thing, domain, [c["column"] for c in columns], rows, target)
     found = {"private": False, "columns": columns, "left_out": left_out, "together": together}
     quasi = [c.name for c in domain if c.role == "quasi-identifier" and c.name in source.names]
     if isinstance(thing, pa.Table) and quasi and set(quasi) <= set(thing.column_names):
@@ -423,7 +425,9 @@ def _by_weight(source: Any, weight: Mapping[str, Any]) -> Any:
     found = np.concatenate([np.nan_to_num(b[0]) for b in source.batches(declared)])
     places = np.cumsum(np.clip(found, 0.0, weight["most"]))
     chosen = np.searchsorted(places, (np.arange(len(places)) + 0.5) / len(places) * places[-1])
-    return open_table(read_columns(source, source.names).take(np.minimum(chosen, len(places) - 1)), dialect=source.dialect)
+    return open_table(
+        read_columns(source, source.names).take(np.minimum(chosen, len(places) - 1)), dialect=source.dialect
+    )
 
 
 def _together(thing: Any, domain: Domain, names: list[str], against: Any, target: str | None) -> dict[str, Any] | None:

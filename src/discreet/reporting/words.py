@@ -111,6 +111,11 @@ def _central(guarantee: Guarantee, factor: str) -> list[str]:
         f"This limits what anyone can learn from the release about {_given(guarantee)}: {whose} presence in the table, "
         "and what is recorded there. The limit holds whatever else they know and whatever they compute.",
         *_rows_only(guarantee),
+        *(
+            f"Counts are weighted by column {told['column']}; a row counts as {number(told['most'])} at most."
+            for told in [guarantee.parameters.get("weight")]
+            if told
+        ),
     ]
 
 
@@ -128,8 +133,8 @@ def _rows_only(guarantee: Guarantee) -> list[str]:
     """Return what a promise about rows means for people, or a promise about people for counts of rows."""
     if unit_kind(guarantee.unit) == "person" and guarantee.model == "central":
         return [
-            f"If a {unit_noun(guarantee.unit)} has more rows than are used, the rows to use are drawn at random. Counts "
-            "include only rows that were used, so they are lower than in the table."
+            f"If a {unit_noun(guarantee.unit)} has more rows than are used, the rows to use are drawn at random. "
+            "Counts include only rows that were used, so they are lower than in the table."
         ]
     if guarantee.unit != "one row":
         return []

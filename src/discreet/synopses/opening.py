@@ -89,7 +89,7 @@ class OpenRelease:
             return synopsis
         said = synopsis.guarantee.parameters.get("n_rows")
         facts = {"n_rows": said * self.step} if isinstance(said, (int, float)) else {}
-        return synopsis.replace(facts=facts, **_in_weights(synopsis, synopsis.parts, self.step))
+        return synopsis.replace(facts=facts, **in_weights(synopsis, self.step, synopsis.parts))
 
     @property
     def apart(self) -> bool:
@@ -115,25 +115,17 @@ _COUNTS = ("weights", "total", "estimate", "threshold", "cutoff", "counts", "cen
 _SPREADS = ("variances", "total_variance", "variance", "center_variances")
 
 
-def _in_weights(part: Any, names: Sequence[str], step: float) -> dict[str, Any]:
-    """Return the parts that hold counts, multiplied by the weight of one copy."""
+def in_weights(part: Any, step: float, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the parts that hold counts, multiplied by the weight of one."""
     found: dict[str, Any] = {}
-    for name in names:
+    for name in names or [f.name for f in dataclasses.fields(part)]:
         held, power = getattr(part, name), 1 if name in _COUNTS else 2 if name in _SPREADS else 0
-        if name == "scores":
-            found[name] = tuple((c, far * step, variance * step**2, n) for c, far, variance, n in held)
-        elif power:
+        if power:
             found[name] = tuple(x * step for x in held) if isinstance(held, tuple) else held * step**power
             found[name] = int(found[name]) if isinstance(held, int) else found[name]
         elif dataclasses.is_dataclass(held):
-            found[name] = _replaced(held, step)
-        elif name == "measured":
-            found[name] = tuple(_replaced(each, step) for each in held)
+            found[name] = dataclasses.replace(held, **in_weights(held, step))  # type: ignore[type-var]
     return found
-
-
-def _replaced(part: Any, step: float) -> Any:
-    return dataclasses.replace(part, **_in_weights(part, [f.name for f in dataclasses.fields(part)], step))
 
 
 def open_release(
@@ -152,14 +144,15 @@ def open_release(
     rho: Any = None,
     delta: Any = None,
     gaussian: Callable[[Domain, Epsilon, Rho], bool] | None = None,
+    copies: bool = True,
 ) -> OpenRelease:
     """Check the arguments that all central methods share, and estimate the number of rows with noise.
 
     ``check`` refuses a domain, or the budget of one row, before anything is spent or read. ``grid`` returns the grid
     whose cells will be released, if it does not depend on the number of rows: then one pass counts cells and rows.
     ``select`` returns the columns that take part, ``gaussian`` decides whether Gaussian noise is better; both see
-    public values only. With ``size_share=None`` the method estimates the number of rows itself. A wrong ``n_rows``
-    costs accuracy, never privacy.
+    public values only. Without ``copies`` weights are a column like others. With ``size_share=None`` the method
+    estimates the number of rows itself. A wrong ``n_rows`` costs accuracy, never privacy.
 
     Privacy
     -------
@@ -175,23 +168,23 @@ def open_release(
     if isinstance(domain, tuple):
         source.check_numbers()
     declared = as_domain(domain, source.names)
-    axes = check_columns(declared, select=select)
+    axes = check_columns(declared, select=select, copies=copies)
     unit = declared.unit
     groups = unit.group if isinstance(unit, Person) else ()
-    weights = Weights.of(declared.column(declared.weights[0])) if declared.weights else None
+    weights = Weights.of(declared.column(declared.weights[0])) if declared.weights and copies else None
     more = [*groups, *declared.weights]
     source = bind(source, declared, declared.select(list(dict.fromkeys([*axes.names, *more]))) if more else axes)
     assumed = (PUBLIC_DOMAIN, *row_promise(declared), *map(CALIBRATED.format, declared.weights))
-    copies = 1 if weights is None else weights.units
+    units = 1 if weights is None else weights.units
     if isinstance(unit, Person):
         check_person(source, unit)
-    per_row = _per_row(wanted.pure, unit) / copies
+    per_row = _per_row(wanted.pure, unit) / units
     _check_prices(per_row, wanted.pure.shown, share, size_share, public)
     if check is not None:
         check(axes, per_row.amount if isinstance(unit, Person) or weights or rho is not None else epsilon)
     wide = gaussian is not None and wanted.rho is not None and gaussian(axes, wanted.pure, wanted.rho)
     asked = {**(asked or {}), "columns": list(axes.names)}
-    charged = {"random_state": stream, "ledger": ledger, "job": job, "asked": asked, "copies": copies}
+    charged = {"random_state": stream, "ledger": ledger, "job": job, "asked": asked, "copies": units}
     gate = Gate.open(wanted, gaussian=wide, unit=unit, **charged)
     read = declared.select([*axes.names, *declared.weights]) if weights else axes
     if isinstance(unit, Person):
@@ -275,7 +268,11 @@ def open_for(model: Any, X: Any, **checks: Any) -> OpenRelease:
 
 
 def check_release(
-    model: Any, check: Callable[[Domain, Any], object], select: Callable[[Domain], Domain] | None = None
+    model: Any,
+    check: Callable[[Domain, Any], object],
+    select: Callable[[Domain], Domain] | None = None,
+    *,
+    copies: bool = True,
 ) -> None:
     """Check all that `open_release` would of an estimator, against its declared columns: no table is needed.
 
@@ -288,21 +285,21 @@ def check_release(
     width = _declared_width(model.domain)
     if width is not None or not isinstance(model.domain, tuple):
         declared = as_domain(model.domain, [f"x{i}" for i in range(width or 1)])
-        axes = check_columns(declared, select=select)
-        copies = Weights.of(declared.column(declared.weights[0])).units if declared.weights else 1
-        per_row = _per_row(wanted.pure, declared.unit) / copies
+        axes = check_columns(declared, select=select, copies=copies)
+        units = Weights.of(declared.column(declared.weights[0])).units if declared.weights and copies else 1
+        per_row = _per_row(wanted.pure, declared.unit) / units
         _check_prices(per_row, wanted.pure.shown, share, model.size_share, public)
-        stated = isinstance(declared.unit, Person) or copies > 1 or getattr(model, "rho", None) is not None
+        stated = isinstance(declared.unit, Person) or units > 1 or getattr(model, "rho", None) is not None
         check(axes, per_row.amount if stated else model.epsilon)
 
 
-def check_columns(declared: Domain, *, select: Callable[[Domain], Domain] | None = None) -> Domain:
+def check_columns(declared: Domain, *, select: Callable[[Domain], Domain] | None = None, copies: bool = True) -> Domain:
     """Return the columns that may be released and take part; refuse a promise about rows that was not meant."""
     check_unit(declared)
     if isinstance(declared.unit, Person):
         for name in declared.unit.group:
             declared.position(name)  # refuses a column that is not declared
-    axes = released_columns(declared)
+    axes = released_columns(declared, weights=not copies)
     return axes if select is None else select(axes)
 
 

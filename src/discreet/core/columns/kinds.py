@@ -21,8 +21,6 @@ Missing = Literal["drop", "own"]
 ROLES: tuple[Role, ...] = ("attribute", "quasi-identifier", "sensitive", "identifier", "target", "person", "weight")
 #: Roles of columns that say whose row it is. They are never released, so they are no axes and need no bounds.
 NAMING: tuple[Role, ...] = ("identifier", "person")
-#: Roles of columns that are no axes of a synopsis: weights count rows.
-NO_AXES: tuple[Role, ...] = (*NAMING, "weight")
 #: The values of a person column that declares none.
 ANYBODY = ("any",)
 MISSING_RULES: tuple[Missing, ...] = ("drop", "own")

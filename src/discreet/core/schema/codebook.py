@@ -89,9 +89,10 @@ def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, d
 
     ``age=0..120`` are whole numbers, ``cost=0:5000`` numbers, ``day=2025-01-01:2025-12-31`` days, ``sex=f,m``
     categories, ``smoker=boolean`` and ``arrived=time`` kinds; ``name=identifier`` is a role; ``user=person:8`` protects
-    persons with at most eight rows each, ``hh=household:12`` households; ``wgt=weight`` counts by weights; ``job=own`` gives missing values their own cell. Several columns may share a
-    declaration: ``age,sex=quasi-identifier``, ``pixel*=0..16``. Categories with commas, and a single category, are put
-    in double quotes: ``town="Ulm, Donau",Bonn``. Malformed declarations are refused, not taken as categories.
+    persons with at most eight rows each, ``hh=household:12`` households; ``job=own`` gives missing values their own
+    cell. Several columns may share a declaration: ``age,sex=quasi-identifier``, ``pixel*=0..16``. Categories with
+    commas, and a single category, are put in double quotes: ``town="Ulm, Donau",Bonn``. Malformed declarations are
+    refused, not taken as categories.
     """
     found: dict[str, dict[str, Any]] = {}
     for text in texts:

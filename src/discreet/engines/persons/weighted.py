@@ -9,8 +9,10 @@ W: x = 64 w/W. m equal rows become ⌊m x + u⌋ copies, with u in [0, 1) a keye
 - *It is unbiased*: over the keys, the mean number of copies is m x, and each set is off by less than one unit. Order,
   batches and files do not matter.
 
-The alternative, to model the weight as a column and to weigh answers afterwards, adds up noisy counts by weight: more
-noise than one count of sensitivity W for the same budget (MEASURED). With copies every method works as it is.
+Grids, trees, clusters and questions count copies and work as they are. In `MarginalSynopsis` the weight is one more
+column, a row of the model counts as its weight says, and no sensitivity changes: W is often many times the mean weight,
+and a model loses less by what it does not know about weights than by noise for W. On a survey of 5,000 rows with W 8.6
+times the mean, pairs of columns were off by FIGURES (`studies/measures/weights.py`).
 """
 
 from dataclasses import dataclass

@@ -10,7 +10,7 @@ import pyarrow as pa
 from discreet import clustering
 from discreet.clustering import ClusterResult, cluster_synopsis
 from discreet.clustering.leaves import described, place_texts
-from discreet.core import NO_AXES, Categorical, Guarantee, Line, add_up, category_text, counted, stage
+from discreet.core import NAMING, Categorical, Guarantee, Line, add_up, category_text, counted, stage
 from discreet.engines import write_table
 from discreet.errors import InvalidArgument
 from discreet.jobs.charging import charged, checkable, keep, repeated, standing
@@ -51,9 +51,9 @@ def chosen_columns(job: Job) -> Any:
     if job.kind == "cluster" or "columns" not in job.parameters:
         return domain
     wanted = [str(name) for name in job.parameters["columns"]]
-    released = [column.name for column in domain if column.role not in NO_AXES]
+    released = [column.name for column in domain if column.role not in NAMING]
     job.declared.check_columns("columns", wanted, released, "declared columns")
-    return domain.select([c.name for c in domain if c.name in wanted or c.role in NO_AXES])
+    return domain.select([c.name for c in domain if c.name in wanted or c.role in (*NAMING, "weight")])
 
 
 def _synopsis(job: Job) -> JobResult:

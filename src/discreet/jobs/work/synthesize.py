@@ -22,9 +22,10 @@ def run(job: Job) -> JobResult:
     if earlier is None:
         keep(job, made, charged=True)
     stage("sampling")
-    number = job.parameters.get("n", max(round(made.total), 0))
     # Post-processing: rows are a function of the published synopsis, so the same release always gives the same file.
-    rows = made.sample(number, rng=job.parameters.get("seed", int(made.digest.removeprefix("sha256:"), 16)))
+    rows = made.sample(
+        job.parameters.get("n"), rng=job.parameters.get("seed", int(made.digest.removeprefix("sha256:"), 16))
+    )
     if earlier is None:
         keep(job, made, charged=False)
     write_table(places["table"], rows, with_escapes(made.guarantee, places["table"], job.escapes))
@@ -32,7 +33,7 @@ def run(job: Job) -> JobResult:
     told = {
         **synopsis.figures(made, places["release"]),
         "table": str(places["table"]),
-        "sampled": number,
+        "sampled": rows.num_rows,
         **known(made),
     }
     return finish(job, made.guarantee, files, {**told, **standing(job, made, earlier is not None)}, made)
@@ -42,10 +43,9 @@ def check(job: Job) -> Job:
     """Check everything but the data; return the job with a file for the synopsis, by default next to the rows."""
     check_paid(job)
     job = completed(job)
-    weighted = bool(job.read_domain().weights)
-    if "n" not in job.parameters and (weighted or job.parameters.get("rows", 0) > MOST_SYNTHETIC):
+    if "n" not in job.parameters and job.parameters.get("rows", 0) > MOST_SYNTHETIC:
         expected = "given: as many synthetic rows as the table has do not fit into memory"
-        raise job.declared.wrong("n", None, "given: counts are by weight, not by row" if weighted else expected)
+        raise job.declared.wrong("n", None, expected)
     check_target(job.places()["table"], promised=True)
     check_escapes(job.places()["table"], synopsis.chosen_columns(job), job.escapes)
     synopsis.check(job)

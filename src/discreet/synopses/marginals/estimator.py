@@ -16,7 +16,7 @@ from discreet.synopses.marginals.facts import follow
 from discreet.synopses.marginals.measured import Marginals, MeasuredMarginal
 from discreet.synopses.marginals.release import Findings, MarginalSettings, find, refined
 from discreet.synopses.marginals.synopsis import ModelSynopsis
-from discreet.synopses.opening import check_release, method_options, note_columns, open_for
+from discreet.synopses.opening import check_release, in_weights, method_options, note_columns, open_for
 
 PUBLIC_FACTS = "the declared functions and impossible combinations are public, not read off the table"
 
@@ -100,19 +100,19 @@ class MarginalSynopsis(Declared, Estimator):
 
     def fit(self, X: Any, y: Any = None) -> MarginalSynopsis:
         """Make the synopsis of a table. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
-        opening = open_for(self, X, check=self._read, gaussian=lambda *_: True, select=Domain.without_functions)
+        asked = {"gaussian": lambda *_: True, "select": Domain.without_functions, "copies": False}
+        opening = open_for(self, X, check=self._read, **asked)
         settings = self._read(opening.domain)
         found = find(opening, settings)
         whole = released_columns(opening.declared)
-        promise = opening.promise(_facts(found, settings, self.workload, whole))
-        self.synopsis_ = opening.weighed(publish(found, promise, whole))
+        self.synopsis_ = publish(found, opening.promise(_facts(found, settings, self.workload, whole)), whole)
         self.guarantee_ = opening.book(self.synopsis_.guarantee)
         note_columns(self, X)
         return self
 
     def check(self) -> None:
         """Refuse what no table could be released with: what `fit` refuses before it reads a row."""
-        check_release(self, self._read, Domain.without_functions)
+        check_release(self, self._read, Domain.without_functions, copies=False)
 
     def _read(self, domain: Domain, epsilon: Any = None) -> MarginalSettings:
         options = method_options(self)
@@ -136,7 +136,8 @@ class MarginalSynopsis(Declared, Estimator):
 def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsis:
     """Make the synopsis: the population as leaves on the fine grids, and the measurements with it.
 
-    ``domain`` has all columns, also those that follow from others: they are filled in.
+    ``domain`` has all columns, also those that follow from others: they are filled in. With weights, a row of the model
+    counts as its own weight says, and the measurements stand for the mean weight.
     """
     fine = refined(found)
     places = [domain.position(name) for name in found.grid.domain.names]
@@ -167,21 +168,28 @@ def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsi
         for m in found.measured
     ]
     bins = dict(zip(places, _listed([b.of for b in found.bins]), strict=True))
+    each, mean, uncertain = np.ones(n), 1.0, found.total_variance
+    if domain.weights:
+        at = domain.position(domain.weights[0])
+        each, own = (lower[:, at] + upper[:, at]) / 2, places.index(at)
+        middles = np.bincount(found.bins[own].of, found.bins[own].within * np.mean(found.grid.boxes(own), axis=0))
+        mean, uncertain = float(each.mean()), float(middles**2 @ found.bins[own].variances)
+        single, more = ([replace(m, **in_weights(m, mean)) for m in held] for held in (single, more))
     return ModelSynopsis(
         domain,
         lower=lower,
         upper=upper,
-        weights=np.full(n, rows / n),
-        variances=np.full(n, spread),
+        weights=rows / n * each,
+        variances=spread * each**2,
         guarantee=replace(
             promise, domain=domain, assumptions=(*promise.assumptions, *((PUBLIC_FACTS,) if domain.facts else ()))
         ),
-        total=found.total,
-        total_variance=found.total_variance,
+        total=found.total * mean,
+        total_variance=uncertain,
         measured=Marginals(
             tuple(bins.get(j, ()) for j in range(len(domain))),
             (*single, *more),
-            tuple((_at(places, columns), far, variance, cells) for columns, far, variance, cells in found.scores),
+            tuple((_at(places, c), far * mean, v * mean**2, cells) for c, far, v, cells in found.scores),
         ),
     )
 
@@ -197,6 +205,8 @@ def _listed(arrays: Iterable[IntArray]) -> tuple[tuple[int, ...], ...]:
 def _facts(found: Findings, settings: MarginalSettings, workload: str, domain: Domain) -> dict[str, Any]:
     names = found.grid.domain.names
     used = {"facts": list(domain.facts.sentences)} if domain.facts else {}
+    if domain.weights:
+        used["weight"] = {"column": domain.weights[0], "most": domain.column(domain.weights[0]).high}
     return {
         **used,
         "method": "marginals",

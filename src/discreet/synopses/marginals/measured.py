@@ -160,11 +160,12 @@ class Marginals:
         """Return the variance that what was not measured together gives to a count of a part of the rows."""
         if len(asked) == 2:
             return self._distance(asked, part, total)
-        pairs = 0.0
-        for pair in itertools.combinations(asked, 2):
-            known = self._noise(pair, part)
-            pairs += self._distance(pair, part, total) if known is None else known
-        return BEYOND * pairs
+        return BEYOND * sum(self.pair_error(pair, part, total) for pair in itertools.combinations(asked, 2))
+
+    def pair_error(self, pair: tuple[int, ...], part: float, total: float) -> float:
+        """Return the variance that the noise of a pair gives to a part of the rows, or its distance if not measured."""
+        known = self._noise(pair, part)
+        return self._distance(pair, part, total) if known is None else known
 
     @cached_property
     def _usual(self) -> float:

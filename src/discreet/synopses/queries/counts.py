@@ -157,10 +157,11 @@ def _covers(domain: Domain, axis: int, intervals: Intervals) -> bool:
 
 def sample(synopsis: Synopsis, n: int | None, rng: object) -> pa.Table:
     """Draw synthetic rows."""
-    if n is None and "weight" in synopsis.guarantee.parameters:
+    if n is None and "weight" in synopsis.guarantee.parameters and not synopsis.modelled:
         expected = "given: the counts are weighted, and the synopsis does not know how many rows there were"
         raise InvalidArgument("n", None, expected, "n=10000")
-    n = max(round(synopsis.total), 0) if n is None else checks.whole("n", n, high=2**40)
+    known = synopsis.guarantee.parameters["n_rows"] if synopsis.domain.weights else synopsis.total
+    n = max(round(known), 0) if n is None else checks.whole("n", n, high=2**40)
     stream = noise.generator(rng)
     low, high = synopsis.domain.low, synopsis.domain.high
     lower, upper = synopsis.lower, synopsis.upper
