@@ -39,7 +39,7 @@ def test_a_schema_names_its_unit_in_every_form(tmp_path: Path) -> None:
     assert domain.unit == UNIT == dc.Domain({"age": (0, 9)}, unit={"household": "hh", "rows": 3}).unit
     assert dc.Domain.from_toml(domain.to_toml()) == domain
     assert 'household = "hh"' in domain.to_toml()
-    assert UNIT != dc.Person("hh", rows=3)
+    assert dc.Person("hh", rows=3) != UNIT
     assert dc.Person("hh", rows="auto", called="family").describe().startswith("one family, with all their rows")
     assert [plural(noun) for noun in ("person", "household", "family", "day")] == [
         "persons", "households", "families", "days"]  # fmt: skip

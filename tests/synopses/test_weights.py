@@ -168,7 +168,7 @@ def test_a_survey_of_households_from_spss_to_answers(tmp_path: Path) -> None:
     pyreadstat.write_sav(table.assign(sex=(table["sex"] == "m") + 1), data, variable_value_labels={
         "sex": {1: "f", 2: "m"}})  # fmt: skip
     drafted = output("schema", data)
-    assert "role = \"weight\" (how many people a row stands for" in drafted
+    assert 'role = "weight" (how many people a row stands for' in drafted
     said = ["sex=f,m", "age=0..99", "wgt=0:400", "wgt=weight", "hh=household:2", "age,sex=quasi-identifier"]
     declared = [word for text in said for word in ("--declare", text)]
     output("schema", data, *declared, "-o", schema)

@@ -116,8 +116,8 @@ class Domain:
         self._low = np.array([c.low for c in columns])
         self._high = np.array([c.high for c in columns])
         if len(self.weights) > 1:
-            named = ", ".join(map(repr, self.weights))
-            raise SchemaError(f"columns {named} all have the role 'weight'; only one can, and others are attributes")
+            listed = ", ".join(map(repr, self.weights))
+            raise SchemaError(f"columns {listed} all have the role 'weight'; only one can, and others are attributes")
         if isinstance(self._unit, Person):
             _check_groups(self._unit, self._index, columns)
 

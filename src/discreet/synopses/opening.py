@@ -171,7 +171,7 @@ def open_release(
     axes = check_columns(declared, select=select, copies=copies)
     unit = declared.unit
     groups = unit.group if isinstance(unit, Person) else ()
-    weights = Weights.of(declared.column(declared.weights[0])) if declared.weights and copies else None
+    weights = Weights.of(declared) if copies else None
     more = [*groups, *declared.weights]
     source = bind(source, declared, declared.select(list(dict.fromkeys([*axes.names, *more]))) if more else axes)
     assumed = (PUBLIC_DOMAIN, *row_promise(declared), *map(CALIBRATED.format, declared.weights))
@@ -186,12 +186,12 @@ def open_release(
     asked = {**(asked or {}), "columns": list(axes.names)}
     charged = {"random_state": stream, "ledger": ledger, "job": job, "asked": asked, "copies": units}
     gate = Gate.open(wanted, gaussian=wide, unit=unit, **charged)
-    read = declared.select([*axes.names, *declared.weights]) if weights else axes
+    wanted_axes = declared.select([*axes.names, *declared.weights]) if weights else axes
     if isinstance(unit, Person):
-        source, person = _bounded(source, declared, read, unit, gate)
+        source, person = _bounded(source, declared, wanted_axes, unit, gate)
         axes, declared = axes.with_unit(person), declared.with_unit(person)
     if weights is not None:
-        source = weights.table(source, read, gate.free.key(8))
+        source = weights.table(source, wanted_axes, gate.free.key(8))
     opening = OpenRelease(source, axes, declared, gate, math.nan, assumptions=assumed, weights=weights)
     if public is not None:
         return dataclasses.replace(opening, n_rows=public / opening.step, assumptions=(*assumed, PUBLIC_SIZE))
@@ -286,7 +286,7 @@ def check_release(
     if width is not None or not isinstance(model.domain, tuple):
         declared = as_domain(model.domain, [f"x{i}" for i in range(width or 1)])
         axes = check_columns(declared, select=select, copies=copies)
-        units = Weights.of(declared.column(declared.weights[0])).units if declared.weights and copies else 1
+        units = weights.units if copies and (weights := Weights.of(declared)) else 1
         per_row = _per_row(wanted.pure, declared.unit) / units
         _check_prices(per_row, wanted.pure.shown, share, model.size_share, public)
         stated = isinstance(declared.unit, Person) or units > 1 or getattr(model, "rho", None) is not None

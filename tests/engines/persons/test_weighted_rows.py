@@ -24,7 +24,7 @@ def copies(rows: list[Row], key: Any, domain: dc.Domain = DOMAIN) -> collections
     town, x, w = zip(*rows, strict=True) if rows else ((), (), ())
     kinds = (pa.string(), pa.float64(), pa.float64())
     table = pa.table([pa.array(v, k) for v, k in zip((town, x, w), kinds, strict=True)], names=["town", "x", "w"])
-    found = Weights.of(domain.column("w")).table(dc.engines.open(table, domain), domain, key)
+    found = Weights.of(domain).table(dc.engines.open(table, domain), domain, key)
     axes = domain.select(["town", "x"])
     return collections.Counter(row for batch in found.batches(axes) for row in zip(*map(_plain, batch), strict=True))
 
@@ -66,7 +66,7 @@ def test_one_person_changes_at_most_64_copies_of_each_of_their_rows() -> None:
 
         def found(table: dict[str, Any], key: Any = key, again: Any = again) -> collections.Counter[Any]:
             people = PersonTable(dc.engines.open(pa.table(table)), domain.unit, domain, domain, key).bounded(2)
-            made = Weights.of(domain.column("w")).table(people, domain, again)
+            made = Weights.of(domain).table(people, domain, again)
             return collections.Counter(float(x) for batch in made.batches(domain.select(["x"])) for x in batch[0])
 
         n = int(rng.integers(2, 9))

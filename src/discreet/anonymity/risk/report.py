@@ -356,7 +356,7 @@ def risk(
     wild = rule == "wildcard" and bool(absent.any())
     own = entries.compatible() if wild else entries.persons(classes, whose[0] if whose else None)
     matches = None if population is None else entries.matches(population)
-    chances, estimated, notes = 1.0 / own, None, ()
+    chances, estimated, notes = 1.0 / own, None, tuple[str, ...]()
     if weighed:
         values, codes = entries.values[weighed[0]].array(), entries.codes[weighed[0]]
         share, people = sampled_share(values, codes, entries.counts, classes, source.dialect)

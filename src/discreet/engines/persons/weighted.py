@@ -12,14 +12,14 @@ W: x = 64 w/W. m equal rows become ⌊m x + u⌋ copies, with u in [0, 1) a keye
 Grids, trees, clusters and questions count copies and work as they are. In `MarginalSynopsis` the weight is one more
 column, a row of the model counts as its weight says, and no sensitivity changes: W is often many times the mean weight,
 and a model loses less by what it does not know about weights than by noise for W. On a survey of 5,000 rows with W 8.6
-times the mean, pairs of columns were off by FIGURES (`studies/measures/weights.py`).
+times the mean, shares of pairs were off by 0.074 instead of 0.191 at ε = 1 (`studies/measures/weights.py`).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core import Domain, FloatArray, IntArray, Integer, Numeric, WordArray
+from discreet.core import Domain, FloatArray, IntArray, Integer, WordArray
 from discreet.engines.persons.bounded import CoordinateTable, _loops
 from discreet.engines.source import Source
 from discreet.engines.tables.part import is_remote
@@ -36,7 +36,7 @@ class Weights:
 
     Examples
     --------
-    >>> found = Weights.of(Numeric("w", 0, 500, role="weight"))
+    >>> found = Weights.of(Domain({"w": {"bounds": [0, 500], "role": "weight"}}))
     >>> found, found.step
     (Weights(column='w', most=500.0, units=64), 7.8125)
     """
@@ -46,11 +46,12 @@ class Weights:
     units: int = UNITS
 
     @classmethod
-    def of(cls, column: Numeric) -> "Weights":
-        """Read a declaration. Whole weights of at most 64 are their own number of copies."""
+    def of(cls, domain: Domain) -> "Weights | None":
+        """Return the declared weights, if there are any. Whole weights of at most 64 are their own number of copies."""
+        column = domain.column(domain.weights[0]) if domain.weights else None
         if isinstance(column, Integer):
             return cls(column.name, float(column.most), min(column.most, UNITS))
-        return cls(column.name, column.high)
+        return None if column is None else cls(column.name, column.high)
 
     @property
     def step(self) -> float:
@@ -97,4 +98,5 @@ class CopiedTable(CoordinateTable):
         self._n_rows = int(copies.sum())
 
     def _slice(self, position: int, start: int, stop: int) -> FloatArray:
-        return self._rows[np.searchsorted(self._ends, np.arange(start, stop), side="right"), position]
+        rows = np.searchsorted(self._ends, np.arange(start, stop), side="right")
+        return np.asarray(self._rows[rows, position])

@@ -230,8 +230,8 @@ def _asked(job: Job) -> dict[str, Any]:
             unit = job.read_domain().unit
             if isinstance(unit, Person) and unit.called != "person":
                 given |= {"called": unit.called, "household": given.get("household", unit.column)}
-        if "weight" not in given and (found := of_role.get("weight")):
-            given["weight"] = found[0]
+        if "weight" in of_role:
+            given = {"weight": of_role["weight"][0], **given}
     if "quasi_identifiers" not in given:
         given = {**_promised(job), **given}
     if "quasi_identifiers" not in given:

@@ -204,7 +204,7 @@ def _listed(arrays: Iterable[IntArray]) -> tuple[tuple[int, ...], ...]:
 
 def _facts(found: Findings, settings: MarginalSettings, workload: str, domain: Domain) -> dict[str, Any]:
     names = found.grid.domain.names
-    used = {"facts": list(domain.facts.sentences)} if domain.facts else {}
+    used: dict[str, Any] = {"facts": list(domain.facts.sentences)} if domain.facts else {}
     if domain.weights:
         used["weight"] = {"column": domain.weights[0], "most": domain.column(domain.weights[0]).high}
     return {

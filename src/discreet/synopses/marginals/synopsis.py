@@ -219,7 +219,7 @@ class ModelSynopsis(Synopsis):
             at = np.minimum(np.searchsorted(places, rows), len(places) - 1)
             # By weight, where there are weights; all rows of a model without are equal.
             each = self.weights / max(float(self.weights.mean()), 1e-9) if self.domain.weights else np.ones(len(at))
-            rows = np.bincount(at, each, minlength=len(places)) + 1e-3
+            rows = np.asarray(np.bincount(at, each, minlength=len(places)) + 1e-3, np.float64)
             self._axes[axis] = lower, upper, rows, bins
         return self._axes[axis]
 
