@@ -105,6 +105,7 @@ def _times(bound: float) -> str:
 def _central(guarantee: Guarantee, factor: str) -> list[str]:
     apart = "," if "," in guarantee.unit else ""
     whose = "their" if unit_kind(guarantee.unit) == "person" else "its"
+    told = guarantee.parameters.get("weight")
     return [
         f"With and without {guarantee.unit}{apart} in the table, the probabilities of any possible release differ by a "
         f"factor of at most {factor}{_slack(guarantee)}.",
@@ -112,9 +113,9 @@ def _central(guarantee: Guarantee, factor: str) -> list[str]:
         "and what is recorded there. The limit holds whatever else they know and whatever they compute.",
         *_rows_only(guarantee),
         *(
-            f"Counts are weighted by column {told['column']}; a row counts as {number(told['most'])} at most."
-            for told in [guarantee.parameters.get("weight")]
+            [f"Counts are weighted by {told['column']}; a row counts as {number(told['most'])} at most."]
             if told
+            else []
         ),
     ]
 

@@ -441,8 +441,7 @@ def _check_name(name: object) -> None:
 def _check_rules(column: Column) -> None:
     checks.choice(f"role of column {column.name!r}", column.role, ROLES)
     checks.choice(f"missing of column {column.name!r}", column.missing, MISSING_RULES)
-    if column.role == "weight" and (column.kind not in ("numeric", "integer") or column.low < -0.5):
-        expected = "numbers with bounds, the lower one 0 or more: the weight counts how many people a row stands for"
+    sound = column.kind in ("numeric", "integer") and column.low >= -0.5 and column.missing == "drop"
+    if column.role == "weight" and not sound:
+        expected = "given to numbers from 0 on whose missing values are dropped: how many people a row stands for"
         raise InvalidArgument(f"role of column {column.name!r}", "weight", expected, "bounds = [0, 500]")
-    if column.role == "weight" and column.missing == "own":
-        raise InvalidArgument(f"missing of column {column.name!r}", "own", '"drop" for a weight', 'missing="drop"')

@@ -11,8 +11,6 @@ from typing import Any, Literal, TypeAlias
 from discreet.core import checks
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
-#: What may be said of the unit in one word.
-UNITS = ("row",)
 #: A person's rows, at most: more would be no bound, and noise for so many hides everything.
 MOST_ROWS = 2**20
 ROW = "one row"
@@ -79,16 +77,12 @@ class Person:
             raise InvalidType("person", column, "the name of a column", _EXAMPLE)
         if not column or column != column.strip():
             raise InvalidArgument("person", column, "the name of a column", _EXAMPLE)
+        expected = 'a whole number, at least 1, or "auto"'
         if rows is None:
-            raise InvalidArgument(
-                "rows",
-                rows,
-                'a whole number, at least 1, or "auto"',
-                f"Person({json.dumps(column, ensure_ascii=False)}, rows=8)",
-            )
+            raise InvalidArgument("rows", rows, expected, f"Person({json.dumps(column, ensure_ascii=False)}, rows=8)")
         if isinstance(rows, str) and rows != "auto":
             fix = int(rows) if rows.isdecimal() and 0 < int(rows) <= MOST_ROWS else "auto"
-            raise InvalidType("rows", rows, 'a whole number, at least 1, or "auto"', f"rows={fix!r}".replace("'", '"'))
+            raise InvalidType("rows", rows, expected, f"rows={fix!r}".replace("'", '"'))
         if rows != "auto":
             rows = checks.whole("rows", rows, low=1, high=MOST_ROWS)
         names = (group,) if isinstance(group, str) else group
