@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,9 @@ METHODS = {
     "adaptive": lambda e, d: dc.GridSynopsis(e, d, "adaptive", random_state=1),
     "tree": lambda e, d: dc.TreeSynopsis(e, d, max_depth=4, random_state=1),
     "privtree": lambda e, d: dc.TreeSynopsis(e, d, partitioner="privtree", random_state=1),
-    "gaussian": lambda e, d: dc.GridSynopsis(e, d, [2, 10], leaf_means=False, delta=1e-6, random_state=1),
+    "gaussian": lambda e, d: dc.GridSynopsis(
+        None, d, [2, 10], leaf_means=False, rho=e / 4, delta=1e-6, size_share=0.5, random_state=1
+    ),
     "model": lambda e, d: dc.MarginalSynopsis(e, d, random_state=1),
 }
 
@@ -72,13 +75,15 @@ def test_intervals_hold_the_weighted_count(name: str) -> None:
 @pytest.mark.parametrize("unit", [None, {"household": "hh", "rows": 2}])
 def test_every_draw_is_paid_for_the_copies_of_a_unit(unit: Any) -> None:
     rows = 1 if unit is None else 2
-    for name in ("grid", "tree", "means"):
+    for name in ("grid", "tree", "means", "gaussian"):
         made = METHODS[name](1.0, dc.Domain(COLUMNS, unit=unit)).fit(survey()).guarantee_
         drawn = [(line, draw) for top in made.ledger for _, line in top.walk() for draw in line.draws]
-        assert {draw.rows for _, draw in drawn} == {64 * rows}
+        # In ρ a unit is its rows squared.
+        assert {draw.rows for _, draw in drawn} == {(64 * rows) ** (2 if name == "gaussian" else 1)}
         for line, draw in drawn:
             assert draw.law not in ("laplace", "max-norm") or line.amount == 64 * rows * draw.moves / draw.scale
-        assert made.spent.exact == 1
+            if draw.law == "gaussian":
+                assert line.amount == Fraction(64 * rows) ** 2 / (2 * draw.scale**2)
         assert made.parameters["weight"] == {"column": "w", "most": 400.0, "units": 64}
         assert any("calibrated to population totals" in text for text in made.assumptions)
         assert "a row counts as 400 at most" in " ".join(for_lawyers(made))
