@@ -61,7 +61,7 @@ KINDS = (
               r"p?hrf|hochrechnungsfaktor|ponderation", {"role": "weight"},
               "how many people a row stands for; declare bounds with its largest value"),
     KnownKind(r"(hh|household|haushalts?|menage)_?(id|no|nr|number|nummer)?", {"role": "identifier"},
-              "names a household; never released; --declare NAME=household:12 protects households"),
+              "names a household; never released; can be the unit"),
     KnownKind(r"(body_)?weight(_kg)?|k(oe|ö)rpergewicht|gewicht", {"bounds": [0, 635]},
               "kilograms of a person; the heaviest on record weighed about 635"),
     KnownKind(r"heart_?rate|pulse?|puls", _whole(0, 400), "beats per minute; above any rate described in adults"),

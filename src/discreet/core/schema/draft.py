@@ -18,8 +18,7 @@ _HOW = """\
 #   born = {bounds = [1920-01-01, 2010-12-31]}         dates
 #   sex = {categories = ["f", "m"], missing = "own"}   a list; rows without a value get a cell of their own
 #   name = {role = "identifier"}                       never released, needs no more
-# Other roles: quasi-identifier, sensitive, person (whose row it is), target, weight (how many people a row stands for).
-# Delete columns that are not to be used.
+# Other roles: quasi-identifier, sensitive, person (whose row it is), target, weight. Delete columns that are not used.
 # Public facts about all rows may follow the columns, for marginal synopses. Start a new line at each slash:
 #   [functions] / grade = {points = {"0..49" = "failed", "50..100" = "passed"}}   a column that follows from another
 #   [[impossible]] / role = "wife" / sex = ["m", "not known"]                     values that no row has together"""

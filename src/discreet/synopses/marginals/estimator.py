@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from discreet.core import Declared, Domain, Estimator, Guarantee, IntArray, option, released_columns
+from discreet.core import Declared, Domain, Estimator, Guarantee, IntArray, later, option, released_columns
 from discreet.core import options as shared
 from discreet.errors import InvalidArgument
 from discreet.synopses.marginals.bins import public_grid
@@ -18,6 +19,7 @@ from discreet.synopses.marginals.release import Findings, MarginalSettings, find
 from discreet.synopses.marginals.synopsis import ModelSynopsis
 from discreet.synopses.opening import check_release, in_weights, method_options, note_columns, open_for
 
+special = later("scipy.special")
 PUBLIC_FACTS = "the declared functions and impossible combinations are public, not read off the table"
 
 
@@ -171,9 +173,9 @@ def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsi
     each, mean, uncertain = np.ones(n), 1.0, found.total_variance
     if domain.weights:
         at = domain.position(domain.weights[0])
-        each, own = (lower[:, at] + upper[:, at]) / 2, places.index(at)
-        middles = np.bincount(found.bins[own].of, found.bins[own].within * np.mean(found.grid.boxes(own), axis=0))
-        mean, uncertain = float(each.mean()), float(middles**2 @ found.bins[own].variances)
+        each = (lower[:, at] + upper[:, at]) / 2
+        mean = float(each.mean())
+        uncertain = mean**2 * uncertain + _spread(found, places.index(at), mean)
         single, more = ([replace(m, **in_weights(m, mean)) for m in held] for held in (single, more))
     return ModelSynopsis(
         domain,
@@ -192,6 +194,15 @@ def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsi
             tuple((_at(places, c), far * mean, v * mean**2, cells) for c, far, v, cells in found.scores),
         ),
     )
+
+
+def _spread(found: Findings, own: int, mean: float) -> float:
+    """Return the variance of a sum of weights, the number of rows being known: normal noise, and counts not negative."""
+    bins = found.bins[own]
+    middles = np.bincount(bins.of, bins.within * np.mean(found.grid.boxes(own), axis=0))
+    below = -bins.counts / np.sqrt(np.maximum(bins.variances, 1e-9))
+    hazard = np.exp(-(below**2) / 2 - special.log_ndtr(-below)) / math.sqrt(2 * math.pi)
+    return float((middles - mean) ** 2 @ (bins.variances * (1 + below * hazard - hazard**2).clip(0, 1)))
 
 
 def _at(places: Sequence[int], columns: Iterable[int]) -> tuple[int, ...]:
