@@ -197,7 +197,7 @@ def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsi
 
 
 def _spread(found: Findings, own: int, mean: float) -> float:
-    """Return the variance of a sum of weights, the number of rows being known: normal noise, and counts not negative."""
+    """Return the variance of a sum of weights if the number of rows is known: normal noise, and counts from 0 on."""
     bins = found.bins[own]
     middles = np.bincount(bins.of, bins.within * np.mean(found.grid.boxes(own), axis=0))
     below = -bins.counts / np.sqrt(np.maximum(bins.variances, 1e-9))
