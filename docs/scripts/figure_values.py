@@ -130,6 +130,8 @@ VALUES: dict[str, Callable[[], str]] = {
     "leak-tables-least": lambda: f"{100 * min(_leaks('with_certain_rows')):.0f}",
     "leak-tables-most": lambda: f"{100 * max(_leaks('with_certain_rows')):.0f}",
     "price-wider": lambda: _wider(40),
+    "weights-column": lambda: f"{results.read('weights')['errors']['column, epsilon 1']['pairs']:.3f}",
+    "weights-copies": lambda: f"{results.read('weights')['errors']['copies, epsilon 1']['pairs']:.3f}",
     "k-limit": lambda: f"{results.read('choice_of_k')['width']:g}",
     "k-default": lambda: str(_k_curve("auto (default)")["k"]),
     "k-spread": lambda: str(_k_curve("spread")["k"]),
