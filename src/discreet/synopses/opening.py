@@ -252,7 +252,8 @@ def _look_first(
     if person is not None:
         source = PersonTable(source, person, every, own, gate.free.key(8)).bounded(person.l1)
     grid = AxisGrids(own, (1,) * len(own), (False,) * len(own))
-    job = MarginalsPass(grid, tuple(GroupedMarginal([j], [np.arange(2)]) for j in range(len(own))))
+    last = [np.arange(size) == size - 1 for size in grid.sizes]  # missing values
+    job = MarginalsPass(grid, tuple(GroupedMarginal([j], [gap]) for j, gap in enumerate(last)))
     counted = source.marginals(job)
     noisy = line.numbers(np.array([counted[0].sum(), *(cells[1] for cells in counted)]), Moves(l1=len(own) + 1))
     rows, *missing = noisy.values.tolist()
