@@ -7,6 +7,7 @@ from typing import Any
 from discreet.core import check_place, write_whole
 from discreet.errors import InvalidType
 from discreet.reporting.facts import report_facts
+from discreet.reporting.language import read
 from discreet.reporting.pages.report import report_page
 
 
@@ -18,6 +19,7 @@ def write_report(
     owner: str | None = None,
     purpose: str | None = None,
     date: str | datetime.date | None = None,
+    language: str = "en",
     **options: Any,
 ) -> dict[str, Any]:
     """Write the page about a released file and return its facts.
@@ -32,6 +34,8 @@ def write_report(
         Name of the release, who is responsible, and what it is for. Missing ones are shown as "not stated".
     date : str or date, optional
         Date of the release. Without it, the page shows the day on which it was made.
+    language : str, default "en"
+        Language of the page; "de" is German. The facts stay in English.
     **options
         Further arguments of `report_facts`.
 
@@ -52,9 +56,10 @@ def write_report(
     for name, value in said.items():
         if value is not None and not isinstance(value, (str, datetime.date) if name == "date" else str):
             raise InvalidType(name, value, "text", f'{name}="2026-01-31"' if name == "date" else f'{name}="..."')
+    read(language)
     check_place(output, streams=True)
     facts = report_facts(artifact, **options)
     facts["about"] = {name: None if value is None else str(value) for name, value in said.items()}
     facts["about"]["page_made"] = datetime.date.today().isoformat()
-    write_whole(output, report_page(facts), streams=True)
+    write_whole(output, report_page(facts, language), streams=True)
     return facts

@@ -78,7 +78,7 @@ def _plan(job: Job) -> JobResult:
 
     found, files = _outlook(job), job.places()
     if "html" in files:
-        write_whole(files["html"], plan_page(found), streams=True)
+        write_whole(files["html"], plan_page(found, job.parameters.get("language", "en")), streams=True)
     figures = {**found.to_dict(), "file": str(files["html"]) if files else None}
     return JobResult(job, None, files, figures, found)
 

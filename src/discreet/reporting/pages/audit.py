@@ -15,7 +15,7 @@ _NO_PROOF = (
 )
 
 
-def mechanism_page(facts: dict[str, Any]) -> str:
+def mechanism_page(facts: dict[str, Any], language: str = "en") -> str:
     """Return the page of an audited mechanism."""
     results, passed, exact = facts["results"], facts["passed"], facts.get("exact_result")
     claim = f"ε = {number(facts['claimed'], 6)}" if "claimed" in facts else "k, l and t, counted again"
@@ -46,7 +46,8 @@ def mechanism_page(facts: dict[str, Any]) -> str:
         said = f"The exact distribution of the first pair: the smallest δ at each ε. It reaches 0 at ε = {end}."
         pictures.append((svg.curve(*exact.curve(), title="the exact promise", x="ε", y="δ"), said))
     return render("audit.html", f"Audit of {facts['mechanism']}", "Audit", answers, rows=rows, checks=[], said=[],
-                  drawn=pictures)  # fmt: skip
+                  drawn=pictures, language=language,
+                  own=[facts["mechanism"], *(text for name, r in results for text in (name, r.event))])  # fmt: skip
 
 
 def _power(name: str, r: Any) -> Any:
@@ -70,7 +71,7 @@ def _seen(name: str, r: Any) -> str:
     return f"{text} The vertical line is the result: the true ε is at least {number(r.epsilon_lower, 3)}."
 
 
-def artifact_page(facts: dict[str, Any]) -> str:
+def artifact_page(facts: dict[str, Any], language: str = "en") -> str:
     """Return the page of a checked file."""
     # Without a budget there is no ledger to check.
     free = [c for c in facts["checks"] if c["check"] == "ledger" and c["holds"] is None]
@@ -96,4 +97,4 @@ def artifact_page(facts: dict[str, Any]) -> str:
     said = [("kind", facts["kind"]), ("ε", epsilon), ("seal", facts["digest"] or "none")]
     said += [("ledger", c["detail"]) for c in free]
     return render("audit.html", f"Audit of {facts['file']}", "Audit", answers, rows=[], checks=checks, said=said,
-                  drawn=[])  # fmt: skip
+                  drawn=[], language=language, own=[facts["file"], facts["digest"]])  # fmt: skip

@@ -18,7 +18,7 @@ _QUESTIONS = {
 }
 
 
-def plan_page(found: Outlook) -> str:
+def plan_page(found: Outlook, language: str = "en") -> str:
     best = [min((r for r in found.rows if r.question == q), key=lambda r: r.error) for q in UNITS]
     answers = [
         Answer("What was asked?", f"{found.n:,} rows, {found.d} columns, ε = {found.epsilon:g}",
@@ -36,7 +36,7 @@ def plan_page(found: Outlook) -> str:
     least = min(found.bounds, key=lambda b: b.error).rows if found.bounds else 0
     title = f"What to expect from {found.n:,} rows and {found.d} columns"
     more: dict[str, Any] = {"bounds": bounds, "best_bound": least, "persons": found.persons}
-    return render("plan.html", title, "Plan", answers, questions=questions, **more)
+    return render("plan.html", title, "Plan", answers, questions=questions, language=language, **more)
 
 
 def shown_bounds(found: Outlook) -> list[Any]:

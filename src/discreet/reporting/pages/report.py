@@ -15,14 +15,16 @@ from discreet.reporting.words import flat, number, plain, prose, share, spent_on
 
 #: Charts of columns on one page; the others are named.
 _MOST_CHARTS = 12
+#: Categories of a column that are named.
+_MOST_NAMED = 12
 #: A chance of being found above it is called high, as `anonymity.risk` does.
 _HIGH_RISK = 0.2
 
 Pictures = list[tuple[Any, str]]
 
 
-def report_page(facts: dict[str, Any]) -> str:
-    """Return the page that shows the facts of `report_facts`.
+def report_page(facts: dict[str, Any], language: str = "en") -> str:
+    """Return the page that shows the facts of `report_facts`, in English or another language, such as "de".
 
     Examples
     --------
@@ -71,7 +73,19 @@ def report_page(facts: dict[str, Any]) -> str:
         attached=[(heading, note, [_result(r) for r in found]) for heading, note, found in attached if found],
         auditor=_auditor(facts),
         broken=broken,
+        language=language,
+        own=_own(facts),
     )
+
+
+def _own(facts: dict[str, Any]) -> list[Any]:
+    """Return the texts of a page that are the user's: names, categories, released values, and what was said of it."""
+    release, about = facts["release"], facts.get("about", {})
+    own = [facts["file"], facts["file_sha256"], facts["digest"], *(about.get(name) for name in ("title", "owner", "purpose"))]
+    own += [text for c in facts["columns"] for text in (c["name"], *c.get("categories", ()))]
+    own += [_declared(c) for c in facts["columns"] if 0 < len(c.get("categories", ())) <= _MOST_NAMED]
+    own += [text for m in release.get("marginals", ()) if not m["edges"] for text in (m["column"], *m["labels"])]
+    return own + [row["candidate"] for row in release.get("frequencies", ())]
 
 
 def _about(about: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -220,7 +234,8 @@ def _declared(column: dict[str, Any]) -> str:
         coded = "".join(f", {side} {plain(column[side])}" for side in ("bottom", "top") if side in column)
         return " to ".join(end if isinstance(end, str) else number(end, 6) for end in column["bounds"]) + coded
     names = [f'"{c}"' if "," in str(c) else str(c) for c in column.get("categories", [])]
-    return ", ".join(names[:12]) + (f" and {len(names) - 12:,} more" if len(names) > 12 else "")
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _not_known(release: dict[str, Any]) -> list[str]:

@@ -1,0 +1,183 @@
+"""Releases of every model and method, and the pages about them: for tests that read every page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+import discreet as dc
+from command_line import run
+from discreet.evaluation.registry import audited_mechanism
+from discreet.planning import outlook
+from discreet.reporting import examine, report_facts, report_page
+from discreet.reporting.pages import artifact_page, mechanism_page, plan_page
+
+#: Names and categories that are also words of pages: they are the user's, so no page may translate them.
+TRAPS = ("rows", "total", "none", "yes")
+
+COLUMNS = """
+[columns.who]
+role = "person"
+[columns.rows]
+bounds = [0, 100]
+role = "quasi-identifier"
+[columns.cost]
+bounds = [0.0, 5000.0]
+[columns.came]
+kind = "date"
+bounds = ["2020-01-01", "2023-12-31"]
+role = "quasi-identifier"
+[columns.town]
+categories = ["total", "none", "Bremen, Stadt"]
+missing = "own"
+role = "quasi-identifier"
+[columns.ill]
+categories = ["yes", "no", "flu", "gout"]
+role = "sensitive"
+"""
+
+
+def make_table(n: int = 900, seed: int = 1) -> pa.Table:
+    """Return rows of persons, with missing values."""
+    draw = np.random.default_rng(seed)
+    age = draw.integers(0, 100, n)
+    towns = np.array(["total", "none", "Bremen, Stadt", None], object)[draw.integers(0, 4, n)]
+    days = np.datetime64("2020-01-01") + draw.integers(0, 1460, n)
+    return pa.table(
+        {"who": [f"p{i}" for i in draw.integers(0, n // 2, n)], "rows": age, "cost": np.round(age * 30.0 + draw.random(n) * 900, 2),
+         "came": pa.array(days), "town": towns.tolist(), "ill": np.array(["yes", "no", "flu", "gout"])[draw.integers(0, 4, n)],
+         "old": np.where(age >= 65, "yes", "no")}
+    )  # fmt: skip
+
+
+def _commands(at: Path) -> dict[str, list[Any]]:
+    """Return the commands that make the releases, by the name of the file."""
+    schema, one = ["--schema", at / "schema.toml"], ["--unit", "row"]
+    anonymize = [at / "raw-people.csv", "--schema", at / "hidden.toml", "-k"]
+    points = [at / "raw-people.csv", "--schema", at / "points.toml"]
+    return {
+        "grid.parquet": ["synopsis", at / "raw-people.csv", *schema, *one, "--epsilon", 1, "--columns", "rows,cost"],
+        "means.parquet": ["synopsis", *points, "--epsilon", 0.02, "--leaf-means", "--rows", 900],
+        "sparse.parquet": ["synopsis", at / "raw-people.csv", *schema, *one, "--epsilon", 1, "--rule", 40, "--max-cells", 1000],
+        "tree.parquet": ["synopsis", at / "raw-people.csv", *schema, "--person", "who", "--person-rows", 3, "--rho", 0.1,
+                         "--delta", 1e-6, "--method", "tree", "--partitioner", "median", "--max-depth", 3],
+        "privtree.parquet": ["synopsis", *points, "--epsilon", 8, "--method", "tree", "--partitioner", "privtree", "--seed", 3],
+        "density.parquet": ["synopsis", *points, "--epsilon", 0.5, "--method", "tree", "--partitioner", "density"],
+        "quantile.parquet": ["synopsis", *points, "--epsilon", 1, "--method", "tree", "--partitioner", "quantile"],
+        "model.parquet": ["synthesize", at / "raw-people.csv", *schema, "--person", "who", "--person-rows", "auto",
+                          "--epsilon", 3, "--delta", 1e-9, "--account", at / "people.account"],
+        "rows.csv": ["synthesize", at / "raw-people.csv", *schema, *one, "--epsilon", 1, "--target", "ill"],
+        "facts.csv": ["synthesize", at / "raw-people.csv", "--schema", at / "facts.toml", "--epsilon", 2],
+        "raw-centers.csv": ["cluster", *points, "--epsilon", 5, "--delta", 1e-6, "--method", "lift", "-k", 3, "--release",
+                       at / "lifted.parquet"],
+        "groups.csv": ["anonymize", *anonymize, 5, "--l", 2],
+        "persons.csv": ["anonymize", *anonymize, 4, "--person", "who", "--t", 0.6, "--history", at / "history"],
+        "later.csv": ["anonymize", *anonymize, 4, "--person", "who", "--t", 0.6, "--history", at / "history"],
+        "hashed.csv": ["anonymize", *anonymize, 3, "--person", "who", "--hash-key", at / "key"],
+        "mondrian.csv": ["anonymize", at / "raw-people.csv", *schema, "-k", 6, "--method", "mondrian", "--keep", "cost", "--l", 2, "--l-kind", "entropy",
+                         "--suppress", 0.1],
+        "general.csv": ["anonymize", *anonymize, 5, "--method", "generalization", "--l", 2, "--l-kind", "recursive",
+                        "--top", "rows=90"],
+        "drawn.csv": ["anonymize", at / "raw-people.csv", "--schema", at / "alone.toml", "-k", 13, "--method", "generalization", "--sample", 0.3,
+                      "--level", "rows=3", "--level", "town=1", "--level", "came=3",
+                      "--level", "cost=8", "--level", "ill=1"],
+        "micro.csv": ["anonymize", *points, "-k", 5, "--method", "microaggregation"],
+        "apart.csv": ["anonymize", *points, "-k", 5, "--method", "microaggregation", "--columns", "rows=a", "--columns", "cost=b"],
+        "sampled.csv": ["anonymize", *anonymize, 5, "--form", "sample"],
+        "bounds.csv": ["anonymize", *anonymize, 5, "--bounds", "--order", "input"],
+        "moved.csv": ["perturb", at / "raw-people.csv", *schema, *one, "--epsilon", 2, "--radius", 0.1, "--category-epsilon", 1],
+        "clipped.csv": ["perturb", *points, "--epsilon", 2, "--radius", 0.1, "--remap", "clip", "--order", "input"],
+        "piecewise.csv": ["perturb", *points, "--epsilon", 2, "--method", "piecewise"],
+        "sphere.csv": ["perturb", at / "raw-places.csv", "--schema", at / "places.toml", "--sphere", "--epsilon", 1, "--radius", 200],
+        "elastic.csv": ["perturb", at / "raw-places.csv", "--schema", at / "places.toml", "--method", "elastic", "--epsilon", 1,
+                        "--min-people", 50, "--density", at / "raw-density.csv"],
+        "unit.csv": ["perturb", at / "raw-places.csv", "--schema", at / "places.toml", "--method", "priv-unit", "--epsilon", 2],
+    }  # fmt: skip
+
+
+def make_releases(at: Path) -> list[Path]:
+    """Make a release of every kind, and return the files."""
+    pa_csv.write_csv(make_table(), at / "raw-people.csv")
+    (at / "schema.toml").write_text(COLUMNS)
+    (at / "hidden.toml").write_text(COLUMNS.replace("5000.0]\n", '5000.0]\nrole = "sensitive"\n'))
+    (at / "alone.toml").write_text((at / "hidden.toml").read_text().replace("sensitive", "quasi-identifier").replace('"person"', '"identifier"'))
+    (at / "facts.toml").write_text(
+        '[columns.rows]\nkind = "integer"\nbounds = [0, 100]\n[columns.ill]\ncategories = ["yes", "no", "flu", "gout"]\n'
+        '[[impossible]]\nrows = [0, 10]\nill = ["gout"]\n[columns.old]\ncategories = ["yes", "no"]\n'
+        '[functions.old.rows]\n"0..64" = "no"\n"65..100" = "yes"\n'
+    )
+    (at / "points.toml").write_text(
+        '[columns.rows]\nbounds = [0, 100]\nrole = "quasi-identifier"\n[columns.cost]\nbounds = [0.0, 5000.0]\n'
+        'role = "quasi-identifier"\n'
+    )
+    draw = np.random.default_rng(2)
+    places = pa.table({"latitude": 45 + 5 * draw.random(400), "longitude": 8 + 5 * draw.random(400)})
+    pa_csv.write_csv(places, at / "raw-places.csv")
+    pa_csv.write_csv(places.append_column("weight", pa.array(np.full(400, 100))), at / "raw-density.csv")
+    (at / "places.toml").write_text("[columns.latitude]\nbounds = [44, 51]\n[columns.longitude]\nbounds = [7, 14]\n")
+    (at / "key").write_text("a secret that is long enough")
+    done = run("account", "create", at / "people.account", "--dataset", "people", "--epsilon", 5, "--delta", 1e-6,
+               "--person", "who", catch=True)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    for name, words in _commands(at).items():
+        done = run(*words, "-o", at / name, catch=True)
+        assert done.exit_code == 0, (name, done.output, done.exception)
+    _more(at)
+    return sorted(
+        file for file in at.iterdir() if file.suffix in (".csv", ".parquet", ".bin") and not file.name.startswith("raw-")
+    )
+
+
+def _more(at: Path) -> None:
+    """Make the releases that need Python: counts of each mechanism, trajectories, masked tables."""
+    values = ["yes"] * 700 + ["no"] * 300
+    for name in ("direct-response", "local-hashing", "unary-encoding", "projective-geometry"):
+        m = dc.local.mechanisms()[name](2, **({} if name == "local-hashing" else {"domain": ["yes", "no", "none"]}))
+        m.aggregate(m.encode(values)).save(at / f"{name}.bin")
+    domain = dc.Domain.from_toml(at / "points.toml")
+    table = make_table().select(["rows", "cost"])
+    coded = dc.Domain({"rows": {"bounds": (0, 100), "top": 90, "role": "quasi-identifier"}})
+    masked = {
+        "noise": dc.anonymity.NoiseAddition(0.2, domain=domain),
+        "times": dc.anonymity.MultiplicativeNoise(0.2, domain=domain),
+        "ranks": dc.anonymity.RankSwapping(0.1, domain=domain),
+        "swapped": dc.anonymity.RankSwapping(k=4, domain=domain),
+        "coded": dc.anonymity.TopBottomCoding(domain=coded),
+    }
+    for name, method in masked.items():
+        method.fit_transform(table.select(method.domain.names)).save(at / f"{name}.csv")
+    for epsilon in (float("inf"), 30.0):
+        dc.GridSynopsis(epsilon, domain, 4).fit(table).synopsis_.save(at / f"grid-{epsilon:g}.parquet")
+
+
+def every_page(at: Path, language: str) -> Iterator[tuple[str, str]]:
+    """Yield every page in a language, with a name."""
+    files = [file for file in at.iterdir() if file.suffix in (".csv", ".parquet", ".bin")]
+    for file in sorted(file for file in files if not file.name.startswith("raw-")):
+        yield file.name, report_page(report_facts(file), language)
+        yield f"audit of {file.name}", artifact_page(examine(file).to_dict(), language)
+    raw = at / "raw-people.csv"
+    for name in ("grid.parquet", "rows.csv", "groups.csv", "moved.csv", "lifted.parquet"):
+        facts = report_facts(at / name, against=raw, target="ill" if name == "rows.csv" else None)
+        facts["about"] = {"title": "Plan", "owner": "total", "purpose": "Risk", "date": "2026-11-17"}
+        yield f"{name} against the raw table", report_page(facts, language)
+    for name in ("laplace", "tables"):
+        yield f"audit of {name}", mechanism_page(_audit(name), language)
+    yield "plan", plan_page(outlook(5000, 3, persons=1000, target_error=0.01), language)
+    yield "plan without persons", plan_page(outlook(200_000, 1, epsilon=0.1, delta=1e-6), language)
+
+
+def _audit(name: str) -> dict[str, Any]:
+    if name == "tables":
+        return {"mechanism": "anonymity.DensityTree", "passed": True, "failures": [], "results": []}
+    entry = audited_mechanism("noise.discrete_laplace")
+    results = entry.audit(2000, 0.99, random_state=1, time_budget=None, workers=1, progress=None)
+    pairs = list(zip((pair.name for pair in entry.pairs), results, strict=True))
+    return {"mechanism": entry.name, "claimed": entry.epsilon, "delta": entry.delta, "passed": True, "results": pairs,
+            "exact_result": entry.exact()}  # fmt: skip
