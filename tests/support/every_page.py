@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ role = "sensitive"
 """
 
 
-def make_table(n: int = 900, seed: int = 1) -> pa.Table:
+def make_table(n: int = 500, seed: int = 1) -> pa.Table:
     """Return rows of persons, with missing values."""
     draw = np.random.default_rng(seed)
     age = draw.integers(0, 100, n)
@@ -63,7 +64,7 @@ def _commands(at: Path) -> dict[str, list[Any]]:
     points = [at / "raw-people.csv", "--schema", at / "points.toml"]
     return {
         "grid.parquet": ["synopsis", at / "raw-people.csv", *schema, *one, "--epsilon", 1, "--columns", "rows,cost"],
-        "means.parquet": ["synopsis", *points, "--epsilon", 0.02, "--leaf-means", "--rows", 900],
+        "means.parquet": ["synopsis", *points, "--epsilon", 0.02, "--leaf-means", "--rows", 500],
         "sparse.parquet": ["synopsis", at / "raw-people.csv", *schema, *one, "--epsilon", 1, "--rule", 40, "--max-cells", 1000],
         "tree.parquet": ["synopsis", at / "raw-people.csv", *schema, "--person", "who", "--person-rows", 3, "--rho", 0.1,
                          "--delta", 1e-6, "--method", "tree", "--partitioner", "median", "--max-depth", 3],
@@ -96,7 +97,7 @@ def _commands(at: Path) -> dict[str, list[Any]]:
         "piecewise.csv": ["perturb", *points, "--epsilon", 2, "--method", "piecewise"],
         "sphere.csv": ["perturb", at / "raw-places.csv", "--schema", at / "places.toml", "--sphere", "--epsilon", 1, "--radius", 200],
         "elastic.csv": ["perturb", at / "raw-places.csv", "--schema", at / "places.toml", "--method", "elastic", "--epsilon", 1,
-                        "--min-people", 50, "--density", at / "raw-density.csv"],
+                        "--min-people", 50, "--cells", 64, "--density", at / "raw-density.csv"],
         "unit.csv": ["perturb", at / "raw-places.csv", "--schema", at / "places.toml", "--method", "priv-unit", "--epsilon", 2],
     }  # fmt: skip
 
@@ -104,6 +105,7 @@ def _commands(at: Path) -> dict[str, list[Any]]:
 def make_releases(at: Path) -> list[Path]:
     """Make a release of every kind, and return the files."""
     pa_csv.write_csv(make_table(), at / "raw-people.csv")
+    pa_csv.write_csv(make_table(seed=2), at / "raw-others.csv")
     (at / "schema.toml").write_text(COLUMNS)
     (at / "hidden.toml").write_text(COLUMNS.replace("5000.0]\n", '5000.0]\nrole = "sensitive"\n'))
     (at / "alone.toml").write_text((at / "hidden.toml").read_text().replace("sensitive", "quasi-identifier").replace('"person"', '"identifier"'))
@@ -129,6 +131,7 @@ def make_releases(at: Path) -> list[Path]:
         done = run(*words, "-o", at / name, catch=True)
         assert done.exit_code == 0, (name, done.output, done.exception)
     _more(at)
+    _break(at)
     return sorted(
         file for file in at.iterdir() if file.suffix in (".csv", ".parquet", ".bin") and not file.name.startswith("raw-")
     )
@@ -156,21 +159,27 @@ def _more(at: Path) -> None:
         dc.GridSynopsis(epsilon, domain, 4).fit(table).synopsis_.save(at / f"grid-{epsilon:g}.parquet")
 
 
-def every_page(at: Path, language: str) -> Iterator[tuple[str, str]]:
-    """Yield every page in a language, with a name."""
+def every_page(at: Path) -> dict[str, Callable[[str], str]]:
+    """Return what renders each page in a language, by the name of the page."""
+    made: dict[str, Callable[[str], str]] = {}
     files = [file for file in at.iterdir() if file.suffix in (".csv", ".parquet", ".bin")]
-    for file in sorted(file for file in files if not file.name.startswith("raw-")):
-        yield file.name, report_page(report_facts(file), language)
-        yield f"audit of {file.name}", artifact_page(examine(file).to_dict(), language)
-    raw = at / "raw-people.csv"
+    files = sorted(file for file in files if not file.name.startswith("raw-"))
+    for file in [*files, *sorted((at / "broken").glob("*.csv"))]:
+        name = f"{file.parent.name} {file.name}" if file.parent != at else file.name
+        made[name] = partial(report_page, report_facts(file))
+        made[f"audit of {name}"] = partial(artifact_page, examine(file).to_dict())
+    made["audit of a cut file"] = partial(artifact_page, examine(at / "broken" / "cut.parquet").to_dict())
+    raw, about = at / "raw-people.csv", {"title": "Plan", "owner": "total", "purpose": "Risk", "date": "2026-11-17"}
     for name in ("grid.parquet", "rows.csv", "groups.csv", "moved.csv", "lifted.parquet"):
         facts = report_facts(at / name, against=raw, target="ill" if name == "rows.csv" else None)
-        facts["about"] = {"title": "Plan", "owner": "total", "purpose": "Risk", "date": "2026-11-17"}
-        yield f"{name} against the raw table", report_page(facts, language)
-    for name in ("laplace", "tables"):
-        yield f"audit of {name}", mechanism_page(_audit(name), language)
-    yield "plan", plan_page(outlook(5000, 3, persons=1000, target_error=0.01), language)
-    yield "plan without persons", plan_page(outlook(200_000, 1, epsilon=0.1, delta=1e-6), language)
+        made[f"{name} against the raw table"] = partial(report_page, {**facts, "about": about})
+    more: dict[str, Any] = {"attacks": [at / "attack.json"], "audits": [at / "audit.json"]}
+    more["clusters"] = json.loads((at / "clusters.json").read_text())
+    made["with an attack, an audit and clusters"] = partial(report_page, report_facts(at / "grid.parquet", **more))
+    made["audit of noise"], made["audit of tables"] = (partial(mechanism_page, _audit(n)) for n in ("noise", "tables"))
+    made["plan"] = partial(plan_page, outlook(5000, 3, persons=1000, target_error=0.01))
+    made["plan without persons"] = partial(plan_page, outlook(200_000, 1, epsilon=0.1, delta=1e-6))
+    return made
 
 
 def _audit(name: str) -> dict[str, Any]:
@@ -181,3 +190,27 @@ def _audit(name: str) -> dict[str, Any]:
     pairs = list(zip((pair.name for pair in entry.pairs), results, strict=True))
     return {"mechanism": entry.name, "claimed": entry.epsilon, "delta": entry.delta, "passed": True, "results": pairs,
             "exact_result": entry.exact()}  # fmt: skip
+
+
+def _break(at: Path) -> None:
+    """Make files that break their promise, and results to attach."""
+    place = at / "broken"
+    place.mkdir()
+    for name in ("groups.csv", "groups.csv.guarantee.json"):
+        (place / name.replace("groups", "sealed")).write_bytes((at / name).read_bytes())
+    body = (place / "sealed.csv").read_text().replace("flu", "Zahnweh", 1)
+    (place / "sealed.csv").write_text(body)
+    (place / "seeded.csv").write_bytes((at / "groups.csv").read_bytes())
+    promise = json.loads((at / "groups.csv.guarantee.json").read_text())
+    promise["seeded"], promise["digest"] = True, None
+    (place / "seeded.csv.guarantee.json").write_text(json.dumps(promise))
+    (place / "cut.parquet").write_bytes((at / "grid.parquet").read_bytes()[:-9])
+    for words, name in (
+        (["attack", at / "grid.parquet", "--kind", "synopsis", "--against", at / "raw-people.csv", "--control",
+          at / "raw-others.csv", "--schema", at / "points.toml"], "attack"),
+        (["audit", at / "grid.parquet"], "audit"),
+        (["cluster", at / "grid.parquet", "-k", "auto", "-o", at / "raw-found.csv"], "clusters"),
+    ):  # fmt: skip
+        done = run(*words, "--json", catch=True)
+        assert done.exit_code == 0, (name, done.output, done.exception)
+        (at / f"{name}.json").write_text(done.stdout)

@@ -107,7 +107,9 @@ def show_attack(result: Any) -> None:
 
 def show_report(result: Any) -> None:
     """Show the guarantee, and where the page is."""
-    facts = result.figures
+    from discreet.reporting import translated
+
+    facts, language = result.figures, result.job.parameters.get("language", "en")
     if result.failed:
         from discreet.reporting.pages import contradictions
 
@@ -115,7 +117,7 @@ def show_report(result: Any) -> None:
             console.print(f"[bold red]{escape(text)}[/]", highlight=False)
         console.print("[bold red]The file claims:[/]", highlight=False)
     for line in facts["promise"]["plain"]:
-        console.print(escape(line))
+        console.print(escape(translated(line, language)))
     page = escape(str(result.files["report"]))
     console.print(f"[bold]Page[/] [cyan]{page}[/] (open it in a browser)")
     if "against" in result.job.parameters:

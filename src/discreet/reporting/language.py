@@ -2,15 +2,16 @@
 
 Finished sentences are translated where they are shown, because many rooms make them and guarantees seal them in
 English. A template matches a whole sentence or nothing. Its ``{name:number}`` is a figure, ``{name:said}`` a text that
-is translated in turn or a known text of the user, and ``{name}`` the user's own, which is never translated. Without a
-template a sentence stays English, and is logged. docs/languages.md shows how to add a language.
+is translated in turn or a known text of the user, and ``{name}`` the user's own, which is never translated
+(``{name:name}``: without commas). Without a template a sentence stays English, and is logged. docs/languages.md shows
+how to add a language.
 """
 
 import html
 import logging
 import re
 import tomllib
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ FOLDER = Path(__file__).parent / "languages"
 _LOG = logging.getLogger("discreet.languages")
 _NUMBER = r"[−-]?(?:∞|10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+|\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?)(?!\w)"
 _DATE = r"\d{4}-\d\d(?:-\d\d)?"
-_KINDS = {"number": _NUMBER, "date": _DATE, "said": ".+?", "": ".+?"}
+_KINDS = {"number": _NUMBER, "date": _DATE, "said": ".+?", "name": "[^,;:]+?", "": ".+?"}
 _PLACE = re.compile(r"\{(\w+):?(\w*)\}")
 _SKIPPED = ("style", "code", "script")
 
@@ -50,7 +51,7 @@ class Language:
         for fixed, pattern, english in self._templates:
             if fixed in text and (found := pattern.fullmatch(text)) and (values := self._values(english, found, own)):
                 return _PLACE.sub(lambda place: values[place[1]], self.sentences[english])
-        if text[-1:] == "." and text[:1].isupper():  # a warning or an assumption, written as a sentence
+        if text[-1:] == ".":  # a warning, an assumption or an error, written as a sentence
             inner = self.said(text[:1].lower() + text[1:-1], own)
             if inner is not None:
                 return f"{inner[:1].upper()}{inner[1:]}."
@@ -65,7 +66,7 @@ class Language:
                 if (told := self.said(values[name], own)) is None:
                     return None
                 values[name] = told
-            elif kind:
+            elif kind in ("number", "date"):
                 values[name] = self._figure(values[name])
         return values
 
@@ -130,13 +131,13 @@ def read(code: str) -> Language | None:
     return None if code == "en" else Language(code, FOLDER / f"{code}.toml")
 
 
-def translated(text: str, language: str) -> str:
-    """Return a sentence in a language, or in English without a translation."""
+def translated(text: str, language: str, own: Iterable[Any] = ()) -> str:
+    """Return a sentence in a language, or in English without a translation; ``own`` are known texts of the user."""
     spoken = read(language)
-    return text if spoken is None else spoken.said(text) or text
+    return text if spoken is None else spoken.said(text, frozenset(map(str, own))) or text
 
 
-def translated_page(text: str, language: str, own: Collection[Any] = ()) -> str:
+def translated_page(text: str, language: str, own: Iterable[Any] = ()) -> str:
     """Return a page in a language. Texts in ``own`` are the user's and are never translated."""
     spoken = read(language)
     return text if spoken is None else "".join(spoken.page(text, frozenset(map(str, own))))

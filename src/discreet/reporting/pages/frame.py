@@ -1,6 +1,6 @@
 """The frame of every page: one template, one style sheet, three answers on the first screen."""
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -42,7 +42,7 @@ def render(
     answers: list[Answer],
     others: BaseLoader | None = None,
     language: str = "en",
-    own: Collection[Any] = (),
+    own: Iterable[Any] = (),
     **content: Any,
 ) -> str:
     """Return a page: no script, no outside file, light and dark, narrow and wide, ready to print.

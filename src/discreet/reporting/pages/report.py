@@ -82,6 +82,7 @@ def _own(facts: dict[str, Any]) -> list[Any]:
     """Return the texts of a page that are the user's: names, categories, released values, and what was said of it."""
     release, about = facts["release"], facts.get("about", {})
     own = [facts["file"], facts["file_sha256"], facts["digest"], *(about.get(name) for name in ("title", "owner", "purpose"))]
+    own += [result["file"] for result in (*facts["attacks"], *facts["audits"])]
     own += [text for c in facts["columns"] for text in (c["name"], *c.get("categories", ()))]
     own += [_declared(c) for c in facts["columns"] if 0 < len(c.get("categories", ())) <= _MOST_NAMED]
     own += [text for m in release.get("marginals", ()) if not m["edges"] for text in (m["column"], *m["labels"])]
