@@ -108,7 +108,9 @@ def make_releases(at: Path) -> list[Path]:
     pa_csv.write_csv(make_table(seed=2), at / "raw-others.csv")
     (at / "schema.toml").write_text(COLUMNS)
     (at / "hidden.toml").write_text(COLUMNS.replace("5000.0]\n", '5000.0]\nrole = "sensitive"\n'))
-    (at / "alone.toml").write_text((at / "hidden.toml").read_text().replace("sensitive", "quasi-identifier").replace('"person"', '"identifier"'))
+    (at / "alone.toml").write_text(
+        (at / "hidden.toml").read_text().replace("sensitive", "quasi-identifier").replace('"person"', '"identifier"')
+    )
     (at / "facts.toml").write_text(
         '[columns.rows]\nkind = "integer"\nbounds = [0, 100]\n[columns.ill]\ncategories = ["yes", "no", "flu", "gout"]\n'
         '[[impossible]]\nrows = [0, 10]\nill = ["gout"]\n[columns.old]\ncategories = ["yes", "no"]\n'
@@ -133,7 +135,9 @@ def make_releases(at: Path) -> list[Path]:
     _more(at)
     _break(at)
     return sorted(
-        file for file in at.iterdir() if file.suffix in (".csv", ".parquet", ".bin") and not file.name.startswith("raw-")
+        file
+        for file in at.iterdir()
+        if file.suffix in (".csv", ".parquet", ".bin") and not file.name.startswith("raw-")
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from discreet.core import SURE_DELTA, Option
 from discreet.core.schema import toml_value
-from discreet.reporting import languages
+from discreet.reporting import known_languages
 
 #: Types that a command line may repeat; the values add up.
 REPEATED = ("list", "files", "texts", "pairs", "whole pairs", "file pairs", "list pairs")
@@ -178,10 +178,8 @@ REPORT = output(
     "report", "Page that explains the release: guarantee, ledger, assumptions.", "report.html", shown=True,
     streams=True,
 )  # fmt: skip
-LANGUAGE = option(
-    "language", "text", "Language of the page: en, or de for German.", "de", default="en",
-    choices=tuple(languages()), arguments=(),
-)  # fmt: skip
+LANGUAGE = option("language", "text", "Language of the page: en, or de for German.", "de", default="en",
+    choices=tuple(known_languages()), arguments=())  # fmt: skip
 #: What the page says at the top; every kind that writes a page takes them.
 PAGE = (
     option("title", "text", "Title of the page.", "Patients 2026", arguments=()),

@@ -7,7 +7,6 @@ from typing import Any
 from discreet.core import check_place, write_whole
 from discreet.errors import InvalidType
 from discreet.reporting.facts import report_facts
-from discreet.reporting.language import read
 from discreet.reporting.pages.report import report_page
 
 
@@ -56,7 +55,6 @@ def write_report(
     for name, value in said.items():
         if value is not None and not isinstance(value, (str, datetime.date) if name == "date" else str):
             raise InvalidType(name, value, "text", f'{name}="2026-01-31"' if name == "date" else f'{name}="..."')
-    read(language)
     check_place(output, streams=True)
     facts = report_facts(artifact, **options)
     facts["about"] = {name: None if value is None else str(value) for name, value in said.items()}

@@ -1,6 +1,5 @@
 """The frame of every page: one template, one style sheet, three answers on the first screen."""
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -8,7 +7,6 @@ from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictU
 
 from discreet._version import __version__
 from discreet.reporting import words
-from discreet.reporting.language import translated_page
 
 RELEASED, PROMISED, WORRYING = "What was released?", "What is promised, and to whom?", "What should worry me?"
 
@@ -36,20 +34,12 @@ def _templates(others: BaseLoader | None) -> Environment:
 
 
 def render(
-    template: str,
-    title: str,
-    kind: str,
-    answers: list[Answer],
-    others: BaseLoader | None = None,
-    language: str = "en",
-    own: Iterable[Any] = (),
-    **content: Any,
+    template: str, title: str, kind: str, answers: list[Answer], others: BaseLoader | None = None, **content: Any
 ) -> str:
     """Return a page: no script, no outside file, light and dark, narrow and wide, ready to print.
 
-    ``others`` finds templates that extend the frame. Texts in ``own`` are the user's: they are never translated.
+    ``others`` finds templates that extend the frame.
     """
-    page = _templates(others).get_template(template).render(
+    return _templates(others).get_template(template).render(
         title=title, kind=kind, answers=answers, version=__version__, **content
     )  # fmt: skip
-    return translated_page(page, language, own)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from discreet.planning import Outlook
+from discreet.reporting.language import translated
 from discreet.reporting.pages import svg
 from discreet.reporting.pages.frame import Answer, render
 from discreet.reporting.words import number, share
@@ -36,7 +37,8 @@ def plan_page(found: Outlook, language: str = "en") -> str:
     least = min(found.bounds, key=lambda b: b.error).rows if found.bounds else 0
     title = f"What to expect from {found.n:,} rows and {found.d} columns"
     more: dict[str, Any] = {"bounds": bounds, "best_bound": least, "persons": found.persons}
-    return render("plan.html", title, "Plan", answers, questions=questions, language=language, **more)
+    page = render("plan.html", title, "Plan", answers, questions=questions, **more)
+    return translated(page, language, page=True)
 
 
 def shown_bounds(found: Outlook) -> list[Any]:

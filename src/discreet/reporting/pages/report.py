@@ -9,14 +9,13 @@ import numpy as np
 from discreet.anonymity.risk import loss_rows
 from discreet.core import at_most, kept_text, normal_width
 from discreet.reporting import views
+from discreet.reporting.language import translated
 from discreet.reporting.pages import clusters, counted, plane, svg
 from discreet.reporting.pages.frame import PROMISED, RELEASED, WORRYING, Answer, render
 from discreet.reporting.words import flat, number, plain, prose, share, spent_on, unbroken
 
 #: Charts of columns on one page; the others are named.
 _MOST_CHARTS = 12
-#: Categories of a column that are named.
-_MOST_NAMED = 12
 #: A chance of being found above it is called high, as `anonymity.risk` does.
 _HIGH_RISK = 0.2
 
@@ -50,7 +49,7 @@ def report_page(facts: dict[str, Any], language: str = "en") -> str:
         ("Attacks", "How far an attacker gets, compared with people who are not in the release.", facts["attacks"]),
         ("Audits", "A pass is not a proof. It shows which leaks these runs would have detected.", facts["audits"]),
     ]
-    return render(
+    page = render(
         "report.html",
         about.get("title") or "What was released, and what is promised",
         "Evidence report",
@@ -73,20 +72,21 @@ def report_page(facts: dict[str, Any], language: str = "en") -> str:
         attached=[(heading, note, [_result(r) for r in found]) for heading, note, found in attached if found],
         auditor=_auditor(facts),
         broken=broken,
-        language=language,
-        own=_own(facts),
     )
+    return translated(page, language, _own(facts), page=True)
 
 
-def _own(facts: dict[str, Any]) -> list[Any]:
-    """Return the texts of a page that are the user's: names, categories, released values, and what was said of it."""
-    release, about = facts["release"], facts.get("about", {})
-    own = [facts["file"], facts["file_sha256"], facts["digest"], *(about.get(name) for name in ("title", "owner", "purpose"))]
-    own += [result["file"] for result in (*facts["attacks"], *facts["audits"])]
-    own += [text for c in facts["columns"] for text in (c["name"], *c.get("categories", ()))]
-    own += [_declared(c) for c in facts["columns"] if 0 < len(c.get("categories", ())) <= _MOST_NAMED]
-    own += [text for m in release.get("marginals", ()) if not m["edges"] for text in (m["column"], *m["labels"])]
-    return own + [row["candidate"] for row in release.get("frequencies", ())]
+def _own(facts: dict[str, Any]) -> Iterator[Any]:
+    """Yield the texts of a page that are the user's: names, categories, released values, and what was said of it."""
+    about, release = facts.get("about", {}), facts["release"]
+    yield from (facts["file"], facts["file_sha256"], facts["digest"], *map(about.get, ("title", "owner", "purpose")))
+    yield from (each["file"] for each in (*facts["attacks"], *facts["audits"]))
+    for column in facts["columns"]:
+        named = column.get("categories", ()) if column.get("role") not in ("identifier", "person") else ()
+        yield from (column["name"], *named, *([_declared(column)] if 0 < len(named) <= 12 else ()))
+    for shown in release.get("marginals", ()):
+        yield from (shown["column"], *(() if shown["edges"] else shown["labels"]))
+    yield from (row["candidate"] for row in release.get("frequencies", ()))
 
 
 def _about(about: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -235,8 +235,7 @@ def _declared(column: dict[str, Any]) -> str:
         coded = "".join(f", {side} {plain(column[side])}" for side in ("bottom", "top") if side in column)
         return " to ".join(end if isinstance(end, str) else number(end, 6) for end in column["bounds"]) + coded
     names = [f'"{c}"' if "," in str(c) else str(c) for c in column.get("categories", [])]
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    return ", ".join(names[:12]) + (f" and {len(names) - 12:,} more" if len(names) > 12 else "")
 
 
 def _not_known(release: dict[str, Any]) -> list[str]:
