@@ -99,8 +99,8 @@ def test_what_is_the_users_is_never_translated(
     monkeypatch.setattr(language, "read", lambda _: Language(FOLDER / "de.toml"))
     for make in makers.values():
         make("de")
-    names = {"who", "rows", "cost", "came", "town", "ill", "old", "latitude", "longitude", "c", "l", "t", "k", "epsilon",
-             "rho", "ε", *TRAPS}  # fmt: skip
+    names = {"who", "rows", "cost", "came", "town", "ill", "old", "latitude", "longitude", "c", "l", "t", "k",
+             "epsilon", "rho", "ε", *TRAPS}  # fmt: skip
     shapes = (r"sha256:\w+", r"[\w./-]+\.(csv|parquet|bin|json)", r"\d+(\.\d+)*(rc\d+)?", r"[A-Z]\w+", r"\w+-\w+",
               r"\w+\.\w+", r".*d\(x|D\(x|x′\).*")  # fmt: skip
     for text in taken:
@@ -141,8 +141,8 @@ def test_the_promise_says_the_same_in_german() -> None:
 @pytest.mark.parametrize("epsilon", [0.5, 3.0, 60.0, float("inf")])
 def test_every_promise_has_a_translation(model: str, epsilon: float) -> None:
     """Units, weak and absent promises, trajectories, people instead of a distance, swapped and masked tables."""
-    units = {"central": ("one row", "one person, with all their rows (at most 8 used)"), "local": ("one row", "one report"),
-             "metric": ("one row", "one user's trajectory"), "shuffled": ("one person",),
+    units = {"central": ("one row", "one person, with all their rows (at most 8 used)"),
+             "local": ("one row", "one report"), "metric": ("one row", "one user's trajectory"), "shuffled": ("one person",),
              "syntactic": ("one row", "one person")}[model]  # fmt: skip
     facts: list[dict[str, object]] = [{}]
     if model == "metric":

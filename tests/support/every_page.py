@@ -50,55 +50,59 @@ def make_table(n: int = 500, seed: int = 1) -> pa.Table:
     age = draw.integers(0, 100, n)
     towns = np.array(["total", "none", "Bremen, Stadt", None], object)[draw.integers(0, 4, n)]
     days = np.datetime64("2020-01-01") + draw.integers(0, 1460, n)
+    cost = np.round(age * 30.0 + draw.random(n) * 900, 2)
+    ill = np.array(["yes", "no", "flu", "gout"])[draw.integers(0, 4, n)]
     return pa.table(
-        {"who": [f"p{i}" for i in draw.integers(0, n // 2, n)], "rows": age, "cost": np.round(age * 30.0 + draw.random(n) * 900, 2),
-         "came": pa.array(days), "town": towns.tolist(), "ill": np.array(["yes", "no", "flu", "gout"])[draw.integers(0, 4, n)],
-         "old": np.where(age >= 65, "yes", "no")}
+        {"who": [f"p{i}" for i in draw.integers(0, n // 2, n)], "rows": age, "cost": cost, "came": pa.array(days),
+         "town": towns.tolist(), "ill": ill, "old": np.where(age >= 65, "yes", "no")}
     )  # fmt: skip
 
 
 def _commands(at: Path) -> dict[str, list[Any]]:
     """Return the commands that make the releases, by the name of the file."""
-    schema, one = ["--schema", at / "schema.toml"], ["--unit", "row"]
-    anonymize = [at / "raw-people.csv", "--schema", at / "hidden.toml", "-k"]
-    points = [at / "raw-people.csv", "--schema", at / "points.toml"]
+    one, raw = ["--unit", "row"], at / "raw-people.csv"
+    people, points = [raw, "--schema", at / "schema.toml"], [raw, "--schema", at / "points.toml"]
+    anonymize = [raw, "--schema", at / "hidden.toml", "-k"]
+    places = [at / "raw-places.csv", "--schema", at / "places.toml", "--epsilon", 1]
     return {
-        "grid.parquet": ["synopsis", at / "raw-people.csv", *schema, *one, "--epsilon", 1, "--columns", "rows,cost"],
+        "grid.parquet": ["synopsis", *people, *one, "--epsilon", 1, "--columns", "rows,cost"],
         "means.parquet": ["synopsis", *points, "--epsilon", 0.02, "--leaf-means", "--rows", 500],
-        "sparse.parquet": ["synopsis", at / "raw-people.csv", *schema, *one, "--epsilon", 1, "--rule", 40, "--max-cells", 1000],
-        "tree.parquet": ["synopsis", at / "raw-people.csv", *schema, "--person", "who", "--person-rows", 3, "--rho", 0.1,
+        "sparse.parquet": ["synopsis", *people, *one, "--epsilon", 1, "--rule", 40, "--max-cells", 1000],
+        "tree.parquet": ["synopsis", *people, "--person", "who", "--person-rows", 3, "--rho", 0.1,
                          "--delta", 1e-6, "--method", "tree", "--partitioner", "median", "--max-depth", 3],
-        "privtree.parquet": ["synopsis", *points, "--epsilon", 8, "--method", "tree", "--partitioner", "privtree", "--seed", 3],
+        "privtree.parquet": ["synopsis", *points, "--epsilon", 8, "--method", "tree", "--partitioner", "privtree",
+                             "--seed", 3],
         "density.parquet": ["synopsis", *points, "--epsilon", 0.5, "--method", "tree", "--partitioner", "density"],
         "quantile.parquet": ["synopsis", *points, "--epsilon", 1, "--method", "tree", "--partitioner", "quantile"],
-        "model.parquet": ["synthesize", at / "raw-people.csv", *schema, "--person", "who", "--person-rows", "auto",
+        "model.parquet": ["synthesize", *people, "--person", "who", "--person-rows", "auto",
                           "--epsilon", 3, "--delta", 1e-9, "--account", at / "people.account"],
-        "rows.csv": ["synthesize", at / "raw-people.csv", *schema, *one, "--epsilon", 1, "--target", "ill"],
-        "facts.csv": ["synthesize", at / "raw-people.csv", "--schema", at / "facts.toml", "--epsilon", 2],
-        "raw-centers.csv": ["cluster", *points, "--epsilon", 5, "--delta", 1e-6, "--method", "lift", "-k", 3, "--release",
-                       at / "lifted.parquet"],
+        "rows.csv": ["synthesize", *people, *one, "--epsilon", 1, "--target", "ill"],
+        "facts.csv": ["synthesize", raw, "--schema", at / "facts.toml", "--epsilon", 2],
+        "raw-centers.csv": ["cluster", *points, "--epsilon", 5, "--delta", 1e-6, "--method", "lift", "-k", 3,
+                            "--release", at / "lifted.parquet"],
         "groups.csv": ["anonymize", *anonymize, 5, "--l", 2],
         "persons.csv": ["anonymize", *anonymize, 4, "--person", "who", "--t", 0.6, "--history", at / "history"],
         "later.csv": ["anonymize", *anonymize, 4, "--person", "who", "--t", 0.6, "--history", at / "history"],
         "hashed.csv": ["anonymize", *anonymize, 3, "--person", "who", "--hash-key", at / "key"],
-        "mondrian.csv": ["anonymize", at / "raw-people.csv", *schema, "-k", 6, "--method", "mondrian", "--keep", "cost", "--l", 2, "--l-kind", "entropy",
-                         "--suppress", 0.1],
+        "mondrian.csv": ["anonymize", *people, "-k", 6, "--method", "mondrian", "--keep", "cost", "--l", 2,
+                         "--l-kind", "entropy", "--suppress", 0.1],
         "general.csv": ["anonymize", *anonymize, 5, "--method", "generalization", "--l", 2, "--l-kind", "recursive",
                         "--top", "rows=90"],
-        "drawn.csv": ["anonymize", at / "raw-people.csv", "--schema", at / "alone.toml", "-k", 13, "--method", "generalization", "--sample", 0.3,
-                      "--level", "rows=3", "--level", "town=1", "--level", "came=3",
-                      "--level", "cost=8", "--level", "ill=1"],
+        "drawn.csv": ["anonymize", raw, "--schema", at / "alone.toml", "-k", 13, "--method", "generalization",
+                      "--sample", 0.3, "--level", "rows=3", "--level", "town=1", "--level", "came=3", "--level", "cost=8",
+                      "--level", "ill=1"],
         "micro.csv": ["anonymize", *points, "-k", 5, "--method", "microaggregation"],
-        "apart.csv": ["anonymize", *points, "-k", 5, "--method", "microaggregation", "--columns", "rows=a", "--columns", "cost=b"],
+        "apart.csv": ["anonymize", *points, "-k", 5, "--method", "microaggregation", "--columns", "rows=a",
+                      "--columns", "cost=b"],
         "sampled.csv": ["anonymize", *anonymize, 5, "--form", "sample"],
         "bounds.csv": ["anonymize", *anonymize, 5, "--bounds", "--order", "input"],
-        "moved.csv": ["perturb", at / "raw-people.csv", *schema, *one, "--epsilon", 2, "--radius", 0.1, "--category-epsilon", 1],
+        "moved.csv": ["perturb", *people, *one, "--epsilon", 2, "--radius", 0.1, "--category-epsilon", 1],
         "clipped.csv": ["perturb", *points, "--epsilon", 2, "--radius", 0.1, "--remap", "clip", "--order", "input"],
         "piecewise.csv": ["perturb", *points, "--epsilon", 2, "--method", "piecewise"],
-        "sphere.csv": ["perturb", at / "raw-places.csv", "--schema", at / "places.toml", "--sphere", "--epsilon", 1, "--radius", 200],
-        "elastic.csv": ["perturb", at / "raw-places.csv", "--schema", at / "places.toml", "--method", "elastic", "--epsilon", 1,
+        "sphere.csv": ["perturb", *places, "--sphere", "--radius", 200],
+        "elastic.csv": ["perturb", *places, "--method", "elastic",
                         "--min-people", 50, "--cells", 64, "--density", at / "raw-density.csv"],
-        "unit.csv": ["perturb", at / "raw-places.csv", "--schema", at / "places.toml", "--method", "priv-unit", "--epsilon", 2],
+        "unit.csv": ["perturb", *places, "--method", "priv-unit"],
     }  # fmt: skip
 
 
@@ -112,7 +116,8 @@ def make_releases(at: Path) -> list[Path]:
         (at / "hidden.toml").read_text().replace("sensitive", "quasi-identifier").replace('"person"', '"identifier"')
     )
     (at / "facts.toml").write_text(
-        '[columns.rows]\nkind = "integer"\nbounds = [0, 100]\n[columns.ill]\ncategories = ["yes", "no", "flu", "gout"]\n'
+        '[columns.rows]\nkind = "integer"\nbounds = [0, 100]\n'
+        '[columns.ill]\ncategories = ["yes", "no", "flu", "gout"]\n'
         '[[impossible]]\nrows = [0, 10]\nill = ["gout"]\n[columns.old]\ncategories = ["yes", "no"]\n'
         '[functions.old.rows]\n"0..64" = "no"\n"65..100" = "yes"\n'
     )

@@ -170,7 +170,7 @@ def stop(visit: Visit) -> Response:
 def report(visit: Visit) -> Response:
     """Show the report in its own window, or hand it over as a file."""
     release, facts = _known(visit)
-    text = _report(visit.project, release, facts, visit.t.language)
+    text = _report(visit.project, release, facts, visit.t.language)  # type: ignore[attr-defined]
     headers = {"content-security-policy": policy_of(text)}
     if visit.request.url.path.endswith(".html"):
         name = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in release.file.name)
