@@ -142,7 +142,8 @@ def test_the_promise_says_the_same_in_german() -> None:
 def test_every_promise_has_a_translation(model: str, epsilon: float) -> None:
     """Units, weak and absent promises, trajectories, people instead of a distance, swapped and masked tables."""
     units = {"central": ("one row", "one person, with all their rows (at most 8 used)"),
-             "local": ("one row", "one report"), "metric": ("one row", "one user's trajectory"), "shuffled": ("one person",),
+             "local": ("one row", "one report"), "metric": ("one row", "one user's trajectory"),
+             "shuffled": ("one person",),
              "syntactic": ("one row", "one person")}[model]  # fmt: skip
     facts: list[dict[str, object]] = [{}]
     if model == "metric":
@@ -160,7 +161,7 @@ def test_every_promise_has_a_translation(model: str, epsilon: float) -> None:
             details: Any = {"model": model, "unit": unit, "parameters": parameters}
             promise = Guarantee(**details)
             if model != "syntactic":
-                slack = {"delta": 1e-6} if model in ("central", "shuffled") else {}
+                slack: Any = {"delta": 1e-6} if model in ("central", "shuffled") else {}
                 ledger = dc.Ledger(epsilon=epsilon, **slack)
                 ledger.spend("all", epsilon, **slack)
                 promise = Guarantee.from_ledger(ledger, **details)

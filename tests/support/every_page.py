@@ -89,8 +89,8 @@ def _commands(at: Path) -> dict[str, list[Any]]:
         "general.csv": ["anonymize", *anonymize, 5, "--method", "generalization", "--l", 2, "--l-kind", "recursive",
                         "--top", "rows=90"],
         "drawn.csv": ["anonymize", raw, "--schema", at / "alone.toml", "-k", 13, "--method", "generalization",
-                      "--sample", 0.3, "--level", "rows=3", "--level", "town=1", "--level", "came=3", "--level", "cost=8",
-                      "--level", "ill=1"],
+                      "--sample", 0.3, "--level", "rows=3", "--level", "town=1", "--level", "came=3",
+                      "--level", "cost=8", "--level", "ill=1"],
         "micro.csv": ["anonymize", *points, "-k", 5, "--method", "microaggregation"],
         "apart.csv": ["anonymize", *points, "-k", 5, "--method", "microaggregation", "--columns", "rows=a",
                       "--columns", "cost=b"],
@@ -150,7 +150,8 @@ def _more(at: Path) -> None:
     """Make the releases that need Python: counts of each mechanism, trajectories, masked tables."""
     values = ["yes"] * 700 + ["no"] * 300
     for name in ("direct-response", "local-hashing", "unary-encoding", "projective-geometry"):
-        m = dc.local.mechanisms()[name](2, **({} if name == "local-hashing" else {"domain": ["yes", "no", "none"]}))
+        made: Any = dc.local.mechanisms()[name]
+        m = made(2, **({} if name == "local-hashing" else {"domain": ["yes", "no", "none"]}))
         m.aggregate(m.encode(values)).save(at / f"{name}.bin")
     domain = dc.Domain.from_toml(at / "points.toml")
     table = make_table().select(["rows", "cost"])
