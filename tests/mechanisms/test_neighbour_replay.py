@@ -58,6 +58,8 @@ class Case:
         columns: dict[str, Any] = {f"x{j}": {"bounds": [0, 1], "missing": missing} for j in range(self.d)}
         if self.words:
             columns["c"] = {"categories": ["a", "b"], "missing": "own"}
+            if self.seed % 4 == 2:  # not where rows are grouped by it
+                columns["c"] = {"pattern": "[ab][0-9]?", "missing": "own"}
         if not self.persons:
             return dc.Domain(columns)
         columns["who"] = {"role": "person"}

@@ -31,12 +31,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def makers(folder: Path) -> dict[str, Callable[[str], str]]:
+def makers(folder: Path) -> dict[str, Callable[..., str]]:
     return every_page(folder)
 
 
 @pytest.fixture(scope="module")
-def pages(makers: dict[str, Callable[[str], str]]) -> dict[str, dict[str, str]]:
+def pages(makers: dict[str, Callable[..., str]]) -> dict[str, dict[str, str]]:
     """Return every page by language and name, and under "missing" what has no translation."""
     log, missing = logging.getLogger("discreet.languages"), {}
 
@@ -46,7 +46,7 @@ def pages(makers: dict[str, Callable[[str], str]]) -> dict[str, dict[str, str]]:
 
     log.setLevel(logging.DEBUG)
     log.addHandler(handler := Kept())
-    found = {code: {name: make(code) for name, make in makers.items()} for code in known_languages()}
+    found = {code: {name: make(language=code) for name, make in makers.items()} for code in known_languages()}
     log.removeHandler(handler)
     log.setLevel(logging.NOTSET)
     return {**found, "missing": missing}
@@ -75,7 +75,7 @@ def test_figures_are_the_same_in_every_language(pages: dict[str, dict[str, str]]
 
 
 def test_what_is_the_users_is_never_translated(
-    pages: dict[str, dict[str, str]], makers: dict[str, Callable[[str], str]], monkeypatch: pytest.MonkeyPatch
+    pages: dict[str, dict[str, str]], makers: dict[str, Callable[..., str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = pages["de"]["rows.csv against the raw table"]
     texts = _texts(page)
@@ -98,7 +98,7 @@ def test_what_is_the_users_is_never_translated(
     monkeypatch.setattr(Language, "_values", watched)
     monkeypatch.setattr(language, "read", lambda _: Language(FOLDER / "de.toml"))
     for make in makers.values():
-        make("de")
+        make(language="de")
     names = {"who", "rows", "cost", "came", "town", "ill", "old", "latitude", "longitude", "c", "l", "t", "k",
              "epsilon", "rho", "ε", *TRAPS}  # fmt: skip
     shapes = (r"sha256:\w+", r"[\w./-]+\.(csv|parquet|bin|json)", r"\d+(\.\d+)*(rc\d+)?", r"[A-Z]\w+", r"\w+-\w+",

@@ -169,9 +169,9 @@ def _more(at: Path) -> None:
         dc.GridSynopsis(epsilon, domain, 4).fit(table).synopsis_.save(at / f"grid-{epsilon:g}.parquet")
 
 
-def every_page(at: Path) -> dict[str, Callable[[str], str]]:
+def every_page(at: Path) -> dict[str, Callable[..., str]]:
     """Return what renders each page in a language, by the name of the page."""
-    made: dict[str, Callable[[str], str]] = {}
+    made: dict[str, Callable[..., str]] = {}
     files = [file for file in at.iterdir() if file.suffix in (".csv", ".parquet", ".bin")]
     files = sorted(file for file in files if not file.name.startswith("raw-"))
     for file in [*files, *sorted((at / "broken").glob("*.csv"))]:
@@ -187,8 +187,11 @@ def every_page(at: Path) -> dict[str, Callable[[str], str]]:
     more["clusters"] = json.loads((at / "clusters.json").read_text())
     made["with an attack, an audit and clusters"] = partial(report_page, report_facts(at / "grid.parquet", **more))
     made["audit of noise"], made["audit of tables"] = (partial(mechanism_page, _audit(n)) for n in ("noise", "tables"))
-    made["plan"] = partial(plan_page, outlook(5000, 3, persons=1000, target_error=0.01))
-    made["plan without persons"] = partial(plan_page, outlook(200_000, 1, epsilon=0.1, delta=1e-6))
+    line = "Counts by rows are good to ±2 %, by cost to ±3 %; rows by cost is mostly noise"
+    line += " (a marginal synopsis, or its synthetic rows)."
+    found = outlook(5000, 3, persons=1000, target_error=0.01)
+    made["plan"] = partial(plan_page, found, line, own=["rows", "cost"])
+    made["plan without persons"] = partial(plan_page, outlook(200_000, 1, epsilon=0.1, delta=1e-6), "")
     return made
 
 

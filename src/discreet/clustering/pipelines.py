@@ -23,6 +23,7 @@ from discreet.clustering.central.lloyd import DPLloyd
 from discreet.clustering.central.private_kmeans import PrivateKMeans
 from discreet.core import (
     Categorical,
+    Code,
     Declared,
     Domain,
     EstimatorHtml,
@@ -87,7 +88,7 @@ class DomainScaler(Declared, EstimatorHtml, OneToOneFeatureMixin, TransformerMix
             note_columns(self, X)
         _refuse_persons(declared)
         for column in released_columns(declared):
-            if isinstance(column, Categorical):
+            if isinstance(column, (Categorical, Code)):
                 why = "has categories, which have no distance"
                 raise SchemaError(f"column {column.name!r} {why}; leave it out with domain.select([...])")
         self._declared, self.domain_ = declared, released_columns(declared)

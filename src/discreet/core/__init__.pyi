@@ -28,8 +28,10 @@ from .checks import nearest as nearest
 from .checks import written_amount as written_amount
 from .columns import coding as coding
 from .columns import dates as dates
+from .columns import levels as levels
 from .columns import lists as lists
 from .columns.box import Box as Box
+from .columns.codes import code_set as code_set
 from .columns.dates import date_array as date_array
 from .columns.dates import date_text as date_text
 from .columns.dates import day_number as day_number
@@ -46,6 +48,7 @@ from .columns.kinds import NAMING as NAMING
 from .columns.kinds import ROLES as ROLES
 from .columns.kinds import Categorical as Categorical
 from .columns.kinds import Category as Category
+from .columns.kinds import Code as Code
 from .columns.kinds import Column as Column
 from .columns.kinds import Date as Date
 from .columns.kinds import Integer as Integer
@@ -54,6 +57,7 @@ from .columns.kinds import Time as Time
 from .columns.kinds import category_text as category_text
 from .columns.kinds import even_edges as even_edges
 from .columns.kinds import read_column as read_column
+from .columns.levels import shown_levels as shown_levels
 from .columns.lists import categories_from as categories_from
 from .columns.stretches import Intervals as Intervals
 from .columns.stretches import by_days as by_days
@@ -70,6 +74,15 @@ from .domain import as_domain as as_domain
 from .domain import dialect_of as dialect_of
 from .estimator import Estimator as Estimator
 from .estimator import check_fitted as check_fitted
+from .fitness import BINS as BINS
+from .fitness import CAUSES as CAUSES
+from .fitness import EMPTY_UP_TO as EMPTY_UP_TO
+from .fitness import MEAN_NOISE as MEAN_NOISE
+from .fitness import Fitness as Fitness
+from .fitness import bin_of as bin_of
+from .fitness import cells_of as cells_of
+from .fitness import doubts as doubts
+from .fitness import spread as spread
 from .intervals import clopper_pearson as clopper_pearson
 from .intervals import normal_width as normal_width
 from .intervals import wilson as wilson

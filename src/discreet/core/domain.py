@@ -57,7 +57,7 @@ class Domain:
     columns : mapping
         From column name to ``(low, high)`` (a tuple: bounds, also dates), ``["a", "b"]`` (a list: categories), a
         mapping with the keys of a schema file (``bounds`` or ``categories``, ``role``, ``missing``), a `Numeric`,
-        `Integer`, `Date`, `Time` or `Categorical`, or the result of `categories_from`.
+        `Integer`, `Date`, `Time`, `Code` or `Categorical`, or the result of `categories_from`.
     source : Dialect or mapping, optional
         The format of the table's files; the ``[source]`` of a schema file. It does not count when domains are compared.
     unit : "row" or Person, optional
@@ -69,6 +69,9 @@ class Domain:
     impossible : sequence of mapping, optional
         Combinations of values of two or three columns that no row has, each written as for `Synopsis.count`. Like
         functions, these are public facts (`discreet.core.columns.facts`), not read from this table.
+    rules : sequence of str, optional
+        Orders, differences and sums that every row keeps: ``"admission <= discharge"``, ``"discharge - admission <=
+        90"``, ``"total = ward + drugs"``. See `discreet.core.columns.rules`.
 
     Examples
     --------
@@ -92,14 +95,15 @@ class Domain:
         source: Any = None,
         functions: Any = None,
         impossible: Any = None,
+        rules: Any = None,
     ) -> None:
         if isinstance(columns, Domain) or not isinstance(columns, Mapping):
             kind = type(columns).__name__  # not the object: it may be the data
             raise InvalidType("columns", kind, "a mapping from column name to bounds", '{"age": (0, 120)}')
         read = [kinds.read_column(name, declared) for name, declared in columns.items()]
         self._setup(read, named=True, unit=unit, source=source)
-        if functions is not None or impossible is not None:
-            self._facts = Facts.read({c.name: c for c in self._columns}, functions, impossible)
+        if functions is not None or impossible is not None or rules is not None:
+            self._facts = Facts.read({c.name: c for c in self._columns}, functions, impossible, rules)
 
     def _setup(
         self, columns: Sequence[Column], *, named: bool, unit: Any = None, source: Any = None, facts: Facts = NO_FACTS
@@ -224,12 +228,22 @@ class Domain:
         return self._facts
 
     def without_functions(self) -> Domain:
-        """Return the columns that are not functions of others. Facts about a function become facts about its source."""
-        if not self._facts.functions:
+        """Return the columns that are read: no functions of others, whose facts become facts about their sources, and
+        no sums.
+        """
+        unread = self._facts.sources.keys() | self._facts.rules.unread
+        if not unread:
             return self
-        kept = [c for c in self._columns if c.name not in self._facts.sources]
+        kept = [c for c in self._columns if c.name not in unread]
         facts = self._facts.without_functions({c.name: c for c in self._columns})
         return Domain._of(kept, named=self._named, unit=self._unit, source=self._source, facts=facts)
+
+    def modelled(self) -> Domain:
+        """Return the columns of a model that keeps the rules: differences instead of ends, and no sums."""
+        if not self._facts.rules.texts:
+            return self
+        columns = self._facts.rules.modelled(self._columns)
+        return Domain._of(columns, named=self._named, unit=self._unit, source=self._source, facts=self._facts)
 
     @property
     def source(self) -> Dialect:
@@ -391,4 +405,4 @@ def dialect_of(domain: object) -> Dialect | None:
 
 
 def _ends(column: Numeric) -> tuple[Any, ...]:
-    return tuple(column.to_dict()["bounds"])
+    return tuple(column.ends())

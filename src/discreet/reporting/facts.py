@@ -17,9 +17,10 @@ import pyarrow as pa
 
 from discreet import anonymity, local
 from discreet._version import __version__
-from discreet.anonymity.risk import PROMISE_KEY, loss_of
+from discreet.anonymity.risk import PROMISE_KEY, loss_of, one_of_each
 from discreet.core import (
     Categorical,
+    Code,
     Column,
     Date,
     Domain,
@@ -41,6 +42,7 @@ from discreet.errors import DataSourceError, DiscreetError, FormatError, Invalid
 from discreet.reporting import views, words
 from discreet.reporting.artifacts import kind_of
 from discreet.reporting.clusters import against_raw, of_release
+from discreet.reporting.fitness import fitness
 from discreet.reporting.verdict import Findings, examine
 from discreet.synopses import CenterSynopsis, ModelSynopsis, Synopsis
 
@@ -60,6 +62,7 @@ def report_facts(
     audits: Sequence[str | Path] = (),
     candidates: Sequence[Any] | None = None,
     clusters: Mapping[str, Any] | None = None,
+    account: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Collect the facts about a released file.
 
@@ -77,6 +80,8 @@ def report_facts(
         For counts: the values whose frequencies to show.
     clusters : mapping, optional
         For a synopsis: centres as ``discreet cluster --json`` gives them. A release in many dimensions has its own.
+    account : mapping, optional
+        The account after this release, as ``--json`` gives it: adds what it holds.
 
     Examples
     --------
@@ -118,9 +123,12 @@ def report_facts(
         "columns": _columns(guarantee.domain),
         "parameters": dict(guarantee.parameters),
         "warnings": _warnings(release, thing),
+        "doubts": list(thing.doubts) if isinstance(thing, Synopsis) else [],
+        "fitness": None,
         "release": release,
         "attacks": [_attached(file, "attack") for file in attacks],
         "audits": [_attached(file, "audit") for file in audits],
+        "account": account,
         "digest": guarantee.digest,
         "made_by": guarantee.version,
         "reported_by": __version__,
@@ -128,6 +136,7 @@ def report_facts(
     if (clusters := of_release(thing) if clusters is None else clusters) is not None:
         names = ("columns", "centers", "weights", "weight_std_errors", "may_be_noise")
         release["clusters"] = {**{name: clusters[name] for name in names}, "suggestion": clusters.get("suggestion")}
+    facts["fitness"] = fitness(thing, guarantee, clusters)
     if against is not None:
         compared = facts["comparison"] = _comparison(
             thing, guarantee, against, target
@@ -282,8 +291,9 @@ def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
     marginals: list[dict[str, Any]] = []
     left_out = []
     days = {c.name: c for c in guarantee.domain or () if isinstance(c, (Date, Time))}
+    codes = {c.name: c for c in guarantee.domain or () if isinstance(c, Code)}
     for name in table.column_names:
-        column = table.column(name)
+        column = table.column(name) if name not in codes else _prefixes(table.column(name), codes[name])
         if name in days and (facts := _days(column, days[name])) is not None:
             marginals.append(facts)
             continue
@@ -314,6 +324,18 @@ def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
             }
         )
     return {"rows": table.num_rows, "marginals": marginals, "left_out": left_out}
+
+
+def _prefixes(column: pa.ChunkedArray, declared: Code) -> pa.ChunkedArray:
+    """Return the prefixes of released codes."""
+    edges = even_edges(declared, _BINS)
+    places = declared.codes.numbers(column.combine_chunks().cast(pa.large_binary()))
+    found = np.clip(np.searchsorted(edges, np.nan_to_num(places), side="right") - 1, 0, len(edges) - 2)
+    return pa.chunked_array([pa.array(_labels(declared, edges)).take(pa.array(found, mask=np.isnan(places)))])
+
+
+def _labels(column: Code, edges: Any) -> list[str]:
+    return [column.codes.label(int(a + 0.5), int(b - 0.5)) for a, b in pairwise(edges.tolist())]
 
 
 def _days(column: pa.ChunkedArray, declared: Date | Time) -> dict[str, Any] | None:
@@ -368,7 +390,9 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
         raise FormatError("the artifact declares no columns, so it cannot be compared")
     columns: list[dict[str, Any]] = []
     left_out: list[dict[str, str]] = []
-    source = open_table(against)
+    cells, source = thing, open_table(against)
+    if isinstance(cells, pa.Table) and "quasi_identifiers" in guarantee.parameters:
+        thing = one_of_each(cells, guarantee)
     if not set(domain.names) & set(source.names):  # usually a wrong delimiter
         raise SchemaError("the raw table has no column of the release; describe its file with --schema s.toml")
     for column in domain:
@@ -389,7 +413,9 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
             continue
         shares = before / before.sum(), np.maximum(after, 0) / max(np.maximum(after, 0).sum(), 1e-12)
         compared: dict[str, Any] = {"labels": [str(c) for c in getattr(column, "categories", ())]}
-        if not isinstance(column, Categorical):
+        if isinstance(column, Code):
+            compared = {"labels": _labels(column, edges)}
+        elif not isinstance(column, Categorical):
             compared = {
                 "labels": [views.mark(column, place) for place in edges.tolist()[:-1]],
                 "edges": edges.tolist(),
@@ -402,8 +428,8 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
     together = _together(thing, domain, [c["column"] for c in columns], against, target)
     found = {"private": False, "columns": columns, "left_out": left_out, "together": together}
     quasi = [c.name for c in domain if c.role == "quasi-identifier" and c.name in source.names]
-    if isinstance(thing, pa.Table) and quasi and set(quasi) <= set(thing.column_names):
-        found["information_loss"] = loss_of(_promising(thing, guarantee), quasi, open_table(against))
+    if isinstance(cells, pa.Table) and quasi and set(quasi) <= set(cells.column_names):
+        found["information_loss"] = loss_of(_promising(cells, guarantee), quasi, open_table(against))
     return found
 
 
@@ -445,7 +471,9 @@ def _released(thing: Any, column: Any, edges: Any, domain: Domain) -> Any:
         return np.asarray(found.counts, np.float64)
     if isinstance(thing, pa.Table) and column.name in thing.column_names:
         kind = thing.column(column.name).type
-        if not isinstance(column, Categorical) and not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+        if not isinstance(column, (Categorical, Code)) and not (
+            pa.types.is_floating(kind) or pa.types.is_integer(kind)
+        ):
             return None  # printed intervals: their rows have no value
         one = thing.select([column.name])
         values = np.concatenate([b[0] for b in open_table(one).batches(domain.select([column.name]))])

@@ -92,7 +92,7 @@ class Language:
 
     def _shown(self, line: str, own: frozenset[str], drawn: bool) -> str:
         """Return a line of a page in this language."""
-        text = html.unescape(line.strip())
+        text = html.unescape(line.strip()).replace("\u00a0%", " %")
         short = drawn and text not in own and re.fullmatch(_DATE, text)
         if (said := self.figure(text, "short_") if short else self.said(text, own)) is None:
             if re.search(r"[^\W\d_]{2}", text):

@@ -9,7 +9,7 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import numpy.typing as npt
 from discreet import engines, noise
 from discreet.accounts import check_ledger
 from discreet.core import (
+    CAUSES,
     Categorical,
     Domain,
     Guarantee,
@@ -30,15 +31,16 @@ from discreet.core import (
     check_unit,
     checks,
     dialect_of,
+    doubts,
     options,
     released_columns,
     row_promise,
 )
 from discreet.core.budget import Epsilon, Rho, Wanted, wanted_of
-from discreet.engines.passes import CellCounts, GridMap, RowMap, batch_rows
+from discreet.engines.passes import AxisGrids, CellCounts, GridMap, GroupedMarginal, MarginalsPass, RowMap, batch_rows
 from discreet.engines.persons import PersonTable, check_person
-from discreet.errors import DiscreetWarning, InvalidArgument, InvalidType, SchemaError
-from discreet.mechanisms import Gate, law_for
+from discreet.errors import DataSourceError, DiscreetWarning, InvalidArgument, InvalidType, SchemaError
+from discreet.mechanisms import Gate, Moves, law_for
 
 #: Of a central release. Below, noise for a share of the budget would be wider than can be drawn.
 SMALLEST_EPSILON = Epsilon(Fraction(1, 10**9))
@@ -70,6 +72,7 @@ class OpenRelease:
     n_rows_variance: float | None = None
     assumptions: tuple[str, ...] = ()
     counts: CellCounts | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)  # about the guess and the check, for the guarantee
 
     @property
     def apart(self) -> bool:
@@ -82,7 +85,7 @@ class OpenRelease:
 
     def promise(self, parameters: Mapping[str, Any]) -> Guarantee:
         """Return what is promised once all is spent."""
-        return self.gate.promise(parameters, domain=self.domain, assumptions=self.assumptions)
+        return self.gate.promise({**parameters, **self.facts}, domain=self.domain, assumptions=self.assumptions)
 
     def book(self, promise: Guarantee) -> Guarantee:
         """Write into the account, if there is one, that this is published."""
@@ -105,6 +108,8 @@ def open_release(
     rho: Any = None,
     delta: Any = None,
     gaussian: Callable[[Domain, Epsilon, Rho], bool] | None = None,
+    expect_rows: Any = None,
+    check_first: Any = None,
 ) -> OpenRelease:
     """Check the arguments that all central methods share, and estimate the number of rows with noise.
 
@@ -137,15 +142,21 @@ def open_release(
         check_person(source, unit)
     per_row = _per_row(wanted.pure, unit)
     _check_prices(per_row, wanted.pure.shown, share, size_share, public)
+    checking = _check_of_table(check_first, wanted, len(axes))
     if check is not None:
         check(axes, per_row.amount if isinstance(unit, Person) or rho is not None else epsilon)
     wide = gaussian is not None and wanted.rho is not None and gaussian(axes, wanted.pure, wanted.rho)
     asked = {**(asked or {}), "columns": list(axes.names)}
     gate = Gate.open(wanted, gaussian=wide, unit=unit, random_state=stream, ledger=ledger, job=job, asked=asked)
+    whole = source
     if isinstance(unit, Person):
         source, person = _bounded(source, declared, axes, unit, gate)
         axes, declared = axes.with_unit(person), declared.with_unit(person)
-    opening = OpenRelease(source, axes, declared, gate, math.nan, assumptions=assumed)
+    expected = n_rows if expect_rows is None else expect_rows
+    facts = {} if expect_rows is None else {"expected_rows": expect_rows}
+    if checking is not None:
+        facts |= {"checked": _look_first(whole, declared, axes, gate, checking, expected)}
+    opening = OpenRelease(source, axes, declared, gate, math.nan, assumptions=assumed, facts=facts)
     if public is not None:
         return dataclasses.replace(opening, n_rows=public, assumptions=(*assumed, PUBLIC_SIZE))
     if size_share is None:
@@ -160,6 +171,49 @@ def open_release(
     found = gate.hold("number of rows", gate.left * share, "sequential").numbers(rows)
     kept = None if known is None else read[0]
     return dataclasses.replace(opening, n_rows=float(found.values), n_rows_variance=found.variance, counts=kept)
+
+
+def _check_of_table(check_first: Any, wanted: Wanted, n_axes: int) -> Epsilon | None:
+    """Return the price of a check before a release, for one unit."""
+    if check_first is None:
+        return None
+    price = Epsilon(checks.budget("check_first", check_first))
+    large = wanted.rho is not None and not price.as_rho() < wanted.rho  # what a pure step costs in ρ
+    if large or not price < wanted.pure or not law_for(price, Moves(l1=n_axes + 1)).drawable:
+        expected = f"a small part of the budget of epsilon {wanted.pure.shown:g}"
+        raise InvalidArgument("check_first", check_first, expected, f"check_first={wanted.pure.shown / 20:g}")
+    return price
+
+
+def _look_first(
+    source: engines.Source, declared: Domain, axes: Domain, gate: Gate, price: Epsilon, expected: float | None
+) -> dict[str, Any]:
+    """Count rows and the missing values of each column with noise; raise if the table looks wrong by these numbers.
+
+    Privacy
+    -------
+    Neighbours: add or remove one row. It changes the number of rows, and of missing values in each of d columns, by at
+    most 1: discrete Laplace noise of scale (d + 1)/ε on each. Of persons, as many rows are used as in the release.
+    Whether it raises follows from the noisy numbers. Price: ε, which stays charged if it raises.
+    """
+    every = Domain({c.name: {**declared.to_dict()[c.name], "missing": "own"} for c in released_columns(declared)})
+    own, person = every.select(axes.names), gate.person
+    line = gate.hold("check: rows and missing values", price if person is None else price / person.l1, "sequential")
+    if person is not None:
+        source = PersonTable(source, person, every, own, gate.free.key(8)).bounded(person.l1)
+    grid = AxisGrids(own, (1,) * len(own), (False,) * len(own))
+    job = MarginalsPass(grid, tuple(GroupedMarginal([j], [np.arange(2)]) for j in range(len(own))))
+    counted = source.marginals(job)
+    noisy = line.numbers(np.array([counted[0].sum(), *(cells[1] for cells in counted)]), Moves(l1=len(own) + 1))
+    rows, *missing = noisy.values.tolist()
+    gaps = dict(zip(own.names, missing, strict=True))
+    if said := doubts(rows, noisy.variance, expected, {n: (m, noisy.variance) for n, m in gaps.items()}, axes.unit):
+        spent = gate.book(gate.promise({}))
+        raise DataSourceError(
+            f"the check stopped the release: {'; '.join(said)}. {CAUSES}. This cost {spent.accounting} "
+            f"{float(spent.spent):.4g}, which stays spent; the rest was not spent"
+        )
+    return {"rows": rows, "missing": gaps, "std_error": math.sqrt(noisy.variance)}
 
 
 def _per_row(price: Epsilon, unit: Unit | None) -> Epsilon:
@@ -216,6 +270,7 @@ def open_for(model: Any, X: Any, **checks: Any) -> OpenRelease:
     left = ("random_state", "domain", "ledger", "columns", "epsilon")
     asked = {k: v for k, v in model.get_params(deep=False).items() if isinstance(v, plain) and k not in left}
     charged: dict[str, Any] = {"ledger": getattr(model, "ledger", None), "job": type(model).__name__, "asked": asked}
+    charged |= {name: getattr(model, name, None) for name in ("expect_rows", "check_first")}
     charged |= {"rho": getattr(model, "rho", None), "delta": getattr(model, "delta", None)} | checks
     return open_release(X, model.domain, model.epsilon, model.random_state, model.n_rows, model.size_share, **charged)
 
@@ -237,6 +292,7 @@ def check_release(
         axes = check_columns(declared, select=select)
         per_row = _per_row(wanted.pure, declared.unit)
         _check_prices(per_row, wanted.pure.shown, share, model.size_share, public)
+        _check_of_table(getattr(model, "check_first", None), wanted, len(axes))
         stated = isinstance(declared.unit, Person) or getattr(model, "rho", None) is not None
         check(axes, per_row.amount if stated else model.epsilon)
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import AnyArray, Domain, FloatArray, Frames, Guarantee, IntArray, checks, html
+from discreet.core import CAUSES, AnyArray, Domain, FloatArray, Frames, Guarantee, IntArray, checks, doubts, html
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.noise import Generator
 from discreet.synopses import file
@@ -178,6 +178,16 @@ class Synopsis(Questions, Frames):
     def warnings(self) -> tuple[str, ...]:
         """Notes that a reader should see before using it; usually none."""
         return tuple(filter(None, [empty_text(self.total, self.total_variance)]))
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What looks wrong about the table, by noisy numbers: far from the expected rows, or many missing values."""
+        own = [c.name for c in self.domain if c.missing == "own" and c.name not in self.uncut]
+        gaps = {name: self.marginal(name).missing for name in own}
+        missing = {name: (each.value, each.std_error**2) for name, each in gaps.items() if each is not None}
+        expected = self.guarantee.parameters.get("expected_rows")
+        found = doubts(self.total, self.total_variance, expected, missing, self.domain.unit)
+        return (*found, CAUSES) if found else ()
 
     @property
     def unlisted(self) -> Count | None:

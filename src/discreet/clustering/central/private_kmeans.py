@@ -104,6 +104,8 @@ class PrivateKMeans(Declared, Centers):
     columns: Any = COLUMNS
     rho: Any = shared.RHO
     delta: Any = shared.DELTA
+    expect_rows: int | None = shared.EXPECT_ROWS
+    check_first: float | None = shared.CHECK_FIRST
     ledger: Any = shared.LEDGER
     max_clusters: int = option(
         default=20,

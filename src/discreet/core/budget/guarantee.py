@@ -434,7 +434,7 @@ def _domain_to_dict(domain: Domain) -> dict[str, Any]:
 
 
 def _domain_from_dict(facts: Mapping[str, Any]) -> Domain:
-    unknown = sorted(set(map(str, facts)) - {"named", "columns", "unit", "functions", "impossible"})
+    unknown = sorted(set(map(str, facts)) - {"named", "columns", "unit", "functions", "impossible", "rules"})
     if unknown:
         raise FormatError(f"the guarantee is damaged: unknown fields {unknown} of the domain")
     domain = Domain(**{name: told for name, told in facts.items() if name != "named"})

@@ -1,5 +1,6 @@
 """The plan page: the expected error of each method, and how it falls with ε."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from discreet.planning import Outlook
@@ -19,14 +20,16 @@ _QUESTIONS = {
 }
 
 
-def plan_page(found: Outlook, language: str = "en") -> str:
+def plan_page(found: Outlook, fitness: str = "", language: str = "en", own: Sequence[str] = ()) -> str:
+    """Return the page of a plan; ``own`` are the names of columns in the line of fitness."""
     best = [min((r for r in found.rows if r.question == q), key=lambda r: r.error) for q in UNITS]
     answers = [
         Answer("What was asked?", f"{found.n:,} rows, {found.d} columns, ε = {found.epsilon:g}",
                [("", f"{found.clusters} clusters, k = {found.k}, {found.values:,} values, radius {found.radius:g}"),
                 ("soft", "No data were used: everything follows from these numbers.")]),
         Answer("What can I expect?", "The method with the smallest error for each question",
-               [("", f"{row.question}: {row.method}, {_error(row)} ({UNITS[row.question]})") for row in best]),
+               [("", f"{row.question}: {row.method}, {_error(row)} ({UNITS[row.question]})") for row in best]
+               + [("", fitness)] * bool(fitness)),
         Answer("What should worry me?", "Errors cannot all be compared",
                [("", "Do not compare errors of different questions, or promises of different models."),
                 ("soft", "The distribution of your data is not known. Where it matters, the error is a bound.")]),
@@ -38,7 +41,7 @@ def plan_page(found: Outlook, language: str = "en") -> str:
     title = f"What to expect from {found.n:,} rows and {found.d} columns"
     more: dict[str, Any] = {"bounds": bounds, "best_bound": least, "persons": found.persons}
     page = render("plan.html", title, "Plan", answers, questions=questions, **more)
-    return translated(page, language, page=True)
+    return translated(page, language, own, page=True)
 
 
 def shown_bounds(found: Outlook) -> list[Any]:

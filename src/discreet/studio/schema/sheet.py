@@ -25,7 +25,7 @@ LABELS = "labels that the file declares in its head, apart from the rows"
 _TYPES = (("bool", "boolean"), ("date", "date"), ("timestamp", "date"), ("time", "time"), ("int", "integer"),
           ("uint", "integer"), ("double", "number"), ("float", "number"), ("decimal", "number"))  # fmt: skip
 #: Public facts of a schema file.
-FACTS = ("functions", "impossible")
+FACTS = ("functions", "impossible", "rules")
 
 
 @dataclass
@@ -205,7 +205,7 @@ class Sheet:
             self.rest["unit"] = "row"
 
     def set_facts(self, text: str) -> None:
-        """Take over functions and impossible combinations, as they are written in a schema file."""
+        """Take over rules, functions and impossible combinations, as they are written in a schema file."""
         try:
             told = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -215,7 +215,7 @@ class Sheet:
         self.rest = {**{k: v for k, v in self.rest.items() if k not in FACTS}, **told}
 
     def facts(self) -> str:
-        """Return functions and impossible combinations as they are written in a schema file."""
+        """Return rules, functions and impossible combinations as they are written in a schema file."""
         return write_toml({key: self.rest[key] for key in FACTS if self.rest.get(key)})
 
     def replace_by(self, text: str) -> None:

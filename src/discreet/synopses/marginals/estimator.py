@@ -11,14 +11,16 @@ import numpy as np
 from discreet.core import Declared, Domain, Estimator, Guarantee, IntArray, option, released_columns
 from discreet.core import options as shared
 from discreet.errors import InvalidArgument
+from discreet.noise import numpy_stream
 from discreet.synopses.marginals.bins import public_grid
-from discreet.synopses.marginals.facts import follow
+from discreet.synopses.marginals.facts import box_of, follow
 from discreet.synopses.marginals.measured import Marginals, MeasuredMarginal
-from discreet.synopses.marginals.release import Findings, MarginalSettings, find, refined
+from discreet.synopses.marginals.release import ROUNDS, Findings, MarginalSettings, find, refined
 from discreet.synopses.marginals.synopsis import ModelSynopsis
 from discreet.synopses.opening import check_release, method_options, note_columns, open_for
 
 PUBLIC_FACTS = "the declared functions and impossible combinations are public, not read off the table"
+PUBLIC_RULES = "the declared rules between columns are public, not read off the table"
 
 
 class MarginalSynopsis(Declared, Estimator):
@@ -42,10 +44,10 @@ class MarginalSynopsis(Declared, Estimator):
     Scores are L1 distances between marginals and what was released before; a row moves each by at most 1, P of them by
     √P in L2 and P in L1. Where triples are chosen one by one, each by what it adds to its pairs, a row moves a score
     by at most 2, and the choice has noise for that. Declared facts change none of this: a column that is a function of
-    another is not read at all, and rows that are declared impossible are left out each by itself, so tables that differ
-    in one row differ in at most one afterwards. Every draw is charged where it is made, and prices are functions of
-    public values and of earlier outputs: the charges add up to at most the budget. How many marginals are measured
-    follows from noisy scores or from public values. Bins, choice, model and rows are post-processing.
+    another is not read at all, rows that are declared impossible are left out and rules map rows, each by itself, so
+    tables that differ in one row differ in at most one afterwards. Every draw is charged where it is made, and prices
+    are functions of public values and of earlier outputs: the charges add up to at most the budget. How many marginals
+    are measured follows from noisy scores or from public values. Bins, choice, model and rows are post-processing.
     If the domain declares a person as the unit, neighbours differ in all rows of one person. At most ``unit.rows`` of
     them are used, and all noise is that of ε/rows, or ρ/rows².
 
@@ -92,6 +94,8 @@ class MarginalSynopsis(Declared, Estimator):
         help="Largest number of counts held in memory at a time; candidates are coarsened until they fit.",
     )
     n_rows: float | None = shared.N_ROWS
+    expect_rows: int | None = shared.EXPECT_ROWS
+    check_first: float | None = shared.CHECK_FIRST
     ledger: Any = shared.LEDGER
     random_state: Any = shared.RANDOM_STATE
 
@@ -124,7 +128,9 @@ class MarginalSynopsis(Declared, Estimator):
         named = roles[0] if self.target is None and len(roles) == 1 else self.target
         follows = domain.facts.sources.get(named) if isinstance(named, str) else None
         target = follows.source if follows else named
-        return MarginalSettings(self.workload, None if target is None else domain.position(target), most)
+        if target in (replaced := domain.facts.rules.replaced):  # its difference, or what its sum begins with
+            target = getattr(replaced[target][0], "name", replaced[target][1].steps[0][0])
+        return MarginalSettings(self.workload, None if target is None else domain.modelled().position(target), most)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -135,17 +141,28 @@ class MarginalSynopsis(Declared, Estimator):
 def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsis:
     """Make the synopsis: the population as leaves on the fine grids, and the measurements with it.
 
-    ``domain`` has all columns, also those that follow from others: they are filled in.
+    ``domain`` has all columns, also those that follow from others or from rules: they are filled in.
     """
-    fine = refined(found)
-    places = [domain.position(name) for name in found.grid.domain.names]
+    fine, rules = refined(found), domain.facts.rules
+    stands = {own.name: name for name, (own, _) in rules.replaced.items() if own is not None}
+    places = [domain.position(stands.get(name, name)) for name in found.grid.domain.names]
     lower, upper = np.empty((2, fine.shape[1], len(domain)))
     for j, at in enumerate(places):
         lower[:, at], upper[:, at] = (ends[fine[j]] for ends in found.grid.boxes(j))
+    stream = numpy_stream(found.root, len(ROUNDS) + 4) if rules.plans else None
+    for plan in rules.plans:
+        at_of = {c.name: places[found.grid.domain.position(c.name)] for _, _, c in plan.steps if c is not None}
+        ends = [{name: x[:, at] for name, at in at_of.items()} for x in (lower, upper)]
+        for name, values in plan.complete(ends[0], ends[1], stream).items():
+            lower[:, domain.position(name)], upper[:, domain.position(name)] = box_of(domain.column(name), values)
     for function in domain.facts.functions:
-        at, j = domain.position(function.column), found.grid.domain.position(function.source)
-        filled = follow(function, domain.column(function.source), domain.columns[at], *found.grid.boxes(j))
-        lower[:, at], upper[:, at] = filled[:, fine[j]]
+        at, source = domain.position(function.column), domain.position(function.source)
+        sides, where = (lower[:, source], upper[:, source]), np.arange(len(lower))
+        if not any(function.source in plan.columns for plan in rules.plans):  # there are far fewer cells than rows
+            j = found.grid.domain.position(function.source)
+            sides, where = found.grid.boxes(j), fine[j]
+        filled = follow(function, domain.columns[source], domain.columns[at], *sides)
+        lower[:, at], upper[:, at] = filled[:, where]
     n = fine.shape[1]
     rows = max(found.total, 0.0)
     # Where answers need a noise per row (means): that of all cells of a column, spread over the rows.
@@ -165,6 +182,8 @@ def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsi
         )
         for m in found.measured
     ]
+    facts = {PUBLIC_FACTS: domain.facts.functions or domain.facts.impossible, PUBLIC_RULES: rules.texts}
+    told = [text for text, declared in facts.items() if declared]
     bins = dict(zip(places, _listed([b.of for b in found.bins]), strict=True))
     return ModelSynopsis(
         domain,
@@ -172,9 +191,7 @@ def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsi
         upper=upper,
         weights=np.full(n, rows / n),
         variances=np.full(n, spread),
-        guarantee=replace(
-            promise, domain=domain, assumptions=(*promise.assumptions, *((PUBLIC_FACTS,) if domain.facts else ()))
-        ),
+        guarantee=replace(promise, domain=domain, assumptions=(*promise.assumptions, *told)),
         total=found.total,
         total_variance=found.total_variance,
         measured=Marginals(

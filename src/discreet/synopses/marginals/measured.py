@@ -52,7 +52,7 @@ class Marginals:
     scores : tuple of (columns, distance, variance, cells)
         Noisy L1 distances, in rows, between the table and the model of the last round.
     names, follows : tuples
-        The columns, and those that are functions of others, with these others.
+        The columns, and those that follow from others (by a function or a rule), with these others.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Marginals:
     measured: tuple[MeasuredMarginal, ...]
     scores: tuple[tuple[tuple[int, ...], float, float, int], ...] = ()
     names: tuple[str, ...] = field(default=(), compare=False)
-    follows: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+    follows: tuple[tuple[int, tuple[int, ...]], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         """Refuse what cannot have been measured: a file may say anything."""
@@ -96,11 +96,18 @@ class Marginals:
 
     def about(self, domain: Domain) -> Marginals:
         """Return the same, told which columns it is about."""
-        pairs = ((domain.position(f.column), domain.position(f.source)) for f in domain.facts.functions)
-        told = replace(self, names=domain.names, follows=tuple(pairs))
-        if [j for j, b in enumerate(self.bins) if not b] != sorted(j for j, _ in told.follows):
-            raise FormatError("columns without bins must be those that are functions of others")
-        return told
+        rules, at = domain.facts.rules, domain.position
+        made = {
+            at(name): tuple(sorted(at(n) for n, _, own in plan.steps if own is not None))
+            for name, (_, plan) in rules.replaced.items()
+        }
+        told = {at(name) for name, (own, _) in rules.replaced.items() if own is None}
+        for f in domain.facts.functions:
+            made[at(f.column)] = made.get(at(f.source), (at(f.source),))
+            told.add(at(f.column))
+        if {j for j, b in enumerate(self.bins) if not b} != told:
+            raise FormatError("columns without bins must be those that follow from others")
+        return replace(self, names=domain.names, follows=tuple(made.items()))
 
     def says(self, columns: str | Iterable[int | str]) -> str:
         """Return how some columns are known together: measured, modelled (from pairs or a chain of them), independent.
@@ -108,7 +115,7 @@ class Marginals:
         Columns are given by name, or by position in the domain.
         """
         named = {self._place(c) for c in ([columns] if isinstance(columns, str) else columns)}
-        asked = {dict(self.follows).get(c, c) for c in named}
+        asked = {source for c in named for source in dict(self.follows).get(c, (c,))}
         if any(asked <= told for told in self.told):
             return "measured"
         together = {c: {c} for c in asked}
@@ -191,11 +198,15 @@ class Marginals:
 
     def _distance(self, asked: tuple[int, ...], part: float, total: float) -> float:
         """Return the variance that a distance over all cells gives to a part of them."""
+        far, cells = self.distance(asked, total)
+        return (math.pi / 2) * far**2 * max(part * (1 - part), 1 / cells) / cells
+
+    def distance(self, asked: tuple[int, ...], total: float) -> tuple[float, int]:
+        """Return the L1 distance of the model from the table, in rows, over how many cells."""
         # Where choices were made one by one there are no scores: what was left out is taken to be like what was chosen.
         # Where there are, a pair without one was too coarse to be looked at, and may be anything.
         unseen = (0.5 * total, 8) if self.scores else (max(0.05 * total, self._usual), 16)
-        far, cells = self._distances.get(asked, unseen)
-        return (math.pi / 2) * far**2 * max(part * (1 - part), 1 / cells) / cells
+        return self._distances.get(asked, unseen)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""

@@ -11,16 +11,12 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
-from discreet.core import checks, normal_width
+from discreet.core import EMPTY_UP_TO, checks, normal_width
 from discreet.errors import InvalidArgument, InvalidType
 
 if TYPE_CHECKING:
     from discreet.synopses.queries.evenness import Terms
     from discreet.synopses.synopsis import Synopsis
-
-#: A number of rows up to so many standard errors may be noise around zero. Laplace noise exceeds ln 50/√2 of them in
-#: one draw of a hundred; sums of such noise do so more rarely.
-EMPTY_UP_TO = math.log(50) / math.sqrt(2)
 
 
 def wide(level: float) -> float:

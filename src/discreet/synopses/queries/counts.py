@@ -25,13 +25,11 @@ from discreet.core import (
     Integer,
     Intervals,
     Person,
-    Time,
     by_days,
     category_text,
     checks,
     date_array,
     stretches_of,
-    time_array,
 )
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.queries.answers import Count
@@ -73,7 +71,7 @@ def answered(synopsis: Synopsis, queries: list[Query], note: str = "") -> Count:
     beyond = {axis for axis, pairs in asked if any(_outside(domain.columns[axis], pair) for pair in pairs)}
     notes = [note] if note else []
     for column in (domain.columns[axis] for axis in sorted(beyond)):
-        ends = " to ".join(str(end).removesuffix(".0") for end in column.to_dict()["bounds"])
+        ends = " to ".join(str(end).removesuffix(".0") for end in column.ends())  # type: ignore[union-attr]
         told = f"outside what is declared: values beyond the bounds of {column.name} ({ends}) were counted at the bound"
         notes.append(told)
     thin = sorted({domain.columns[axis].name for axis, pairs in asked if any(a == b for a, b in pairs)})
@@ -179,9 +177,7 @@ def _column(column: Column, x: FloatArray) -> pa.Array:
     gone = np.isnan(x)
     if isinstance(column, Integer):
         whole = np.clip(np.floor(np.where(gone, column.low, x) + 0.5), column.least, column.most)
-        if isinstance(column, Time):
-            return time_array(np.where(gone, np.nan, whole))
-        return pa.array(whole.astype(np.int64), mask=gone)
+        return column.array(np.where(gone, np.nan, whole))
     if isinstance(column, Date):
         return date_array(np.clip(np.floor(x + 0.5), column.low, column.high))
     if not isinstance(column, Categorical):

@@ -100,6 +100,8 @@ class GridSynopsis(Declared, Estimator):
     random_state: Any = shared.RANDOM_STATE
     rho: Any = shared.RHO
     delta: Any = shared.DELTA
+    expect_rows: int | None = shared.EXPECT_ROWS
+    check_first: float | None = shared.CHECK_FIRST
     ledger: Any = shared.LEDGER
 
     def fit(self, X: Any, y: Any = None) -> GridSynopsis:
