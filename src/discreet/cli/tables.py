@@ -130,7 +130,9 @@ def show_attack(result: Any) -> None:
 
 def show_report(result: Any) -> None:
     """Show the guarantee, and where the page is."""
-    facts = result.figures
+    from discreet.reporting import translated
+
+    facts, language = result.figures, result.job.parameters.get("language", "en")
     if result.failed:
         from discreet.reporting.pages import contradictions
 
@@ -138,7 +140,7 @@ def show_report(result: Any) -> None:
             console.print(f"[bold red]{escape(text)}[/]", highlight=False)
         console.print("[bold red]The file claims:[/]", highlight=False)
     for line in facts["promise"]["plain"] if result.job.kind == "report" else ():
-        console.print(escape(line))
+        console.print(escape(translated(line, language)))
     for page in result.files.values():
         console.print(f"[bold]Page[/] [cyan]{escape(str(page))}[/] (open it in a browser)")
     if "comparison" in facts:

@@ -98,8 +98,9 @@ class Job:
         if kind.together is not None:
             kind.together(self)
         said = [each.name for each in PAGE if each.name in self.parameters]
-        if said and "report" not in self.outputs and self.kind != "report":
-            raise kind.wrong(said[0], self.parameters[said[0]], "used with a page", ("report", "report.html"))
+        page = next((each.name for each in kind.outputs if each.name in ("report", "html")), "")
+        if said and page not in self.outputs and self.kind != "report":
+            raise kind.wrong(said[0], self.parameters[said[0]], "used with a page", (page, f"{page}.html"))
         self._check_places()
 
     @property

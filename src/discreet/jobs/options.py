@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from discreet.core import SURE_DELTA, Option
 from discreet.core.schema import toml_value
+from discreet.reporting import known_languages
 
 #: Types that a command line may repeat; the values add up.
 REPEATED = ("list", "files", "texts", "pairs", "whole pairs", "file pairs", "list pairs")
@@ -183,12 +184,15 @@ REPORT = output(
     "report", "Page that explains the release: guarantee, ledger, assumptions.", "report.html", shown=True,
     streams=True,
 )  # fmt: skip
+LANGUAGE = option("language", "text", "Language of the page: en, or de for German.", "de", default="en",
+    choices=tuple(known_languages()), arguments=())  # fmt: skip
 #: What the page says at the top; every kind that writes a page takes them.
 PAGE = (
     option("title", "text", "Title of the page.", "Patients 2026", arguments=()),
     option("owner", "text", "Who is responsible for the release, on the page.", "Data office", arguments=()),
     option("purpose", "text", "Purpose of the release, on the page.", "Planning of beds", arguments=()),
     option("date", "text", "Date of the release, on the page.", "2026-11-16", arguments=()),
+    LANGUAGE,
 )
 PROMISE = output("guarantee", "The guarantee alone, as JSON.", "guarantee.json", streams=True)
 

@@ -3,6 +3,8 @@ from .artifacts import kind_of as kind_of
 from .artifacts import read_released as read_released
 from .facts import report_facts as report_facts
 from .fitness import fitness as fitness
+from .language import known_languages as known_languages
+from .language import translated as translated
 from .pages.report import report_page as report_page
 from .verdict import examine as examine
 from .words import category_level as category_level

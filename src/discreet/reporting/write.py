@@ -18,6 +18,7 @@ def write_report(
     owner: str | None = None,
     purpose: str | None = None,
     date: str | datetime.date | None = None,
+    language: str = "en",
     **options: Any,
 ) -> dict[str, Any]:
     """Write the page about a released file and return its facts.
@@ -32,6 +33,8 @@ def write_report(
         Name of the release, who is responsible, and what it is for. Missing ones are shown as "not stated".
     date : str or date, optional
         Date of the release. Without it, the page shows the day on which it was made.
+    language : str, default "en"
+        Language of the page; "de" is German. The facts stay in English.
     **options
         Further arguments of `report_facts`.
 
@@ -56,5 +59,5 @@ def write_report(
     facts = report_facts(artifact, **options)
     facts["about"] = {name: None if value is None else str(value) for name, value in said.items()}
     facts["about"]["page_made"] = datetime.date.today().isoformat()
-    write_whole(output, report_page(facts), streams=True)
+    write_whole(output, report_page(facts, language), streams=True)
     return facts

@@ -5,52 +5,28 @@ Unknown values are hatched. ``t`` returns texts in a language.
 """
 
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
 from discreet.core import Categorical, normal_width
-from discreet.reporting import number, views
-from discreet.reporting.pages import clusters, intervals, marginal, plane, svg
-from discreet.studio.words import T, in_german, written
+from discreet.reporting import number, translated, views
+from discreet.reporting.pages import clusters, intervals, plane, svg
+from discreet.studio.words import T, written
 
 #: A picture and its caption.
 Picture = tuple[Markup, str]
 #: Charts of columns on one page, bins of two columns against each other, names along an axis.
 MOST, _BINS, _NAMES = 12, 16, 12
-_FIGURES = re.compile(r">([−±\-\d., %×⁰¹²³⁴-⁹⁻]+(?: oder mehr)?)<")
 
 
-def localised(pictures: list[Picture], t: T) -> list[Picture]:
-    """Write the figures of pictures in the language of the page. Names with letters stay as they are."""
-    if t.language != "de":  # type: ignore[attr-defined]
-        return pictures
-    return [(Markup(_FIGURES.sub(in_german, str(picture))), text) for picture, text in pictures]
-
-
-def columns(t: T, marginals: Sequence[dict[str, Any]]) -> list[Picture]:
-    return [_column(t, found) for found in marginals]
-
-
-def _column(t: T, found: dict[str, Any]) -> Picture:
-    name, assumed = found["column"], found.get("assumed")
-    why = "results.hardly_divided" if found.get("why") == views.HARDLY_DIVIDED else "results.not_divided"
-    picture, sure = marginal(
-        found, t(why), t("results.rows"), t("results.and_more"),
-        [t(f"results.per_{each}") for each in ("unit", "second", "day")], doubt_said=t("results.part_assumed"),
-    )  # fmt: skip
-    if not found.get("divided", True):
-        return picture, name
-    said = "with_intervals" if sure else "as_released" if assumed is None else "mostly_assumed"
-    text = t(f"results.{said}", name=name)
-    if assumed is not None and any(abs(a) > 0 for a in assumed):
-        text += "; " + t("results.hatched")
-    if "missing" in found:
-        text += "; " + t("results.missing", n=written(_whole(found["missing"]["value"]), t))
-    return picture, text
+def localised(pictures: list[Picture], t: T, own: Iterable[Any] = ()) -> list[Picture]:
+    """Write pictures and captions in the language of the page; texts in ``own`` are the user's."""
+    spoken, known = t.language, list(own)  # type: ignore[attr-defined]
+    return [(Markup(translated(str(picture), spoken, known, page=True)), translated(text, spoken, known))
+            for picture, text in pictures]  # fmt: skip
 
 
 def _whole(value: float) -> str:
@@ -61,10 +37,8 @@ def pair(t: T, synopsis: Any, names: Sequence[str], found: dict[str, Any] | None
     """Draw two columns against each other; with clusters, if they were found on these columns."""
     x, y = names
     title = t("results.against", x=x, y=y)
-    said: dict[str, Any] = {"above": t("results.or_more"), "hidden": t("results.not_listed")}
-    domain = synopsis.domain.select(list(names))
-    both = all(isinstance(c, Categorical) for c in domain)
-    said["unit"] = t("results.rows" if both else "results.per_area")
+    both = all(isinstance(c, Categorical) for c in synopsis.domain.select(list(names)))
+    said: dict[str, Any] = {"unit": "rows"} if both else {}
     if synopsis.modelled:
         return _modelled(t, synopsis, names, title, said)
     facts = None if x == y else views.plane(synopsis, names)
@@ -125,8 +99,7 @@ def frequencies(t: T, facts: dict[str, Any]) -> list[Picture]:
         return []
     names, values, low, high = ([row[key] for row in rows] for key in ("candidate", "count", "lower", "upper"))
     picture = svg.ranked(
-        names, values, low, high, title=t("results.people"), axis=t("results.people"), form=_whole,
-        more=t("results.and_more"),
+        names, values, low, high, title=t("results.people"), axis=t("results.people"), form=_whole
     )  # fmt: skip
     return [(picture, t("results.with_intervals", name=t("results.people")))]
 
@@ -177,6 +150,6 @@ def attack(t: T, found: dict[str, Any]) -> list[Picture]:
     labels = [t(f"evidence.figure_{known[name]}") if name in known else name for name in names]
     picture = svg.ranked(
         labels, values, low, high, title=str(found.get("attack", "")), axis=t("evidence.share_or_advantage"),
-        letters=28, more=t("results.and_more"),
+        letters=28,
     )  # fmt: skip
     return [(picture, t("evidence.with_intervals", level=written(number(100 * found.get("confidence", 0.95)), t)))]

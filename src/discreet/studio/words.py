@@ -21,7 +21,7 @@ from markupsafe import Markup, escape
 
 from discreet.core import large_delta
 from discreet.jobs import choosing
-from discreet.reporting import number, prose
+from discreet.reporting import number, prose, translated
 
 #: The languages that are complete; the first is the default.
 LANGUAGES = {"en": "English", "de": "Deutsch"}
@@ -142,7 +142,7 @@ def chosen(accepted: str, said: str = "") -> str:
 
 def in_german(found: re.Match[str]) -> str:
     """Return an English figure with the German marks."""
-    return found[0].replace(",", "\u202f").replace(".", ",")
+    return found[0].translate(str.maketrans(",.", ".,"))
 
 
 def written(text: str, t: T) -> str:
@@ -160,6 +160,16 @@ def _figure(context: Context, value: float) -> str:
     return written(number(float(value)), context["t"])
 
 
+@pass_context
+def _core(context: Context, text: Any, mark: bool = True) -> Markup:
+    """Return a sentence of the core in the language of the page; without a translation it is marked as English."""
+    language, english = context["t"].language, prose(str(text))
+    known = (context.get("facts") or {}).get("columns", ())
+    said = translated(english, language, [column["name"] for column in known])
+    plain = language == "en" or said != english or not mark
+    return escape(said) if plain else Markup('<span lang="en">{}</span>').format(said)
+
+
 #: ``{{ 1234.5 | figure }}`` writes a number, ``{{ "1,234.5" | written }}`` one that is already text;
-#: ``prose`` writes powers of ten in a sentence of a promise.
-FILTERS = {"written": _written, "figure": _figure, "prose": prose, "large_delta": large_delta}
+#: ``core`` writes a sentence that the core made, such as one of a promise.
+FILTERS = {"written": _written, "figure": _figure, "core": _core, "large_delta": large_delta}

@@ -225,7 +225,7 @@ def test_german_pages_write_german_numbers(tmp_path: Path) -> None:
     with browser(tmp_path / "home", "de") as client:
         project = _project(client, tmp_path, "anonymize")
         page = client.get(f"/p/{project.id}/plan", params={"k": "10", "about_rows": "50000"})
-        assert "höchstens 5\u202f000 Gruppen" in page.text
+        assert "höchstens 5.000 Gruppen" in page.text
         assert "1,4 %" in page.text
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.jobs.declare import Kind
-from discreet.jobs.options import SEED, data, option, output
+from discreet.jobs.options import LANGUAGE, SEED, data, option, output
 
 
 def _together(job: Any) -> None:
@@ -39,10 +39,12 @@ KIND = Kind(
         option("seconds", "number", "Maximum seconds for each pair of inputs; makes fewer runs.", 60, above=0,
             arguments=("time_budget",)),
         replace(SEED, help="Make the runs of a mechanism repeatable, to repeat an audit."),
+        LANGUAGE,
     ),
     outputs=(output("html", "Page with the results and curves.", "audit.html", streams=True),),
     together=_together,
-    examples=("audit s.parquet", "audit --mechanism noise.discrete_laplace --trials 100000",
+    examples=("audit s.parquet", "audit s.parquet --html audit.html --language de",
+        "audit --mechanism noise.discrete_laplace --trials 100000",
         "audit --mechanism my_module:my_function --epsilon 1"),
     failed="the file was changed, or the claim is refuted",
 )  # fmt: skip

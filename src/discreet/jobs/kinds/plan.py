@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from discreet.core import RHO, SURE_DELTA
 from discreet.jobs.declare import Kind
-from discreet.jobs.options import EPSILON, declared, option, output
+from discreet.jobs.options import EPSILON, LANGUAGE, declared, option, output
 
 KIND = Kind(
     name="plan",
@@ -33,11 +33,12 @@ KIND = Kind(
             low=0, high=1),
         option("come", "number", "Share of new people from one anonymous table to the next.", 0.1, low=0, high=1),
         option("target_error", "number", "Wanted error: adds the epsilon that each method needs.", 0.01, above=0),
+        LANGUAGE,
     ),
     outputs=(output("html", "Page with table and curves.", "plan.html", streams=True),),
     examples=(
         "plan --rows 100000 --columns 2 --epsilon 0.5",
-        "plan -n 5000 -d 3 --target-error 0.01 --html plan.html",
+        "plan -n 5000 -d 3 --target-error 0.01 --html plan.html --language de",
         "plan -n 5000 -d 3 --k 5 --leave 0.02 --come 0.1",
         "plan -n 5000 --schema schema.toml --rho 0.05 --delta 1e-6",
     ),

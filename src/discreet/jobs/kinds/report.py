@@ -39,6 +39,7 @@ KIND = Kind(
     examples=(
         "report s.parquet -o report.html",
         "report safe.parquet --against people.csv --target income",
+        "report safe.csv --language de -o bericht.html",
         "report job.toml",
     ),
     failed="the release breaks its guarantee, or the file was changed",

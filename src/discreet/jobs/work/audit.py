@@ -40,7 +40,7 @@ def run(job: Job) -> JobResult:
         facts = _run_mechanism(job)
         found, passed, page = facts, bool(facts["passed"]), mechanism_page
     if "html" in files:
-        write_whole(files["html"], page(facts), streams=True)
+        write_whole(files["html"], page(facts, job.parameters.get("language", "en")), streams=True)
     return JobResult(job, None, files, facts if job.data is not None else plain(facts), found, None, not passed)
 
 

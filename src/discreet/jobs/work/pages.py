@@ -86,7 +86,8 @@ def _plan(job: Job) -> JobResult:
     told = fitness(released_columns(columns), found).to_dict()
     told["line"] = f"{told['line'].removesuffix('.')} (a marginal synopsis, or its synthetic rows)."
     if "html" in files:
-        write_whole(files["html"], plan_page(found, told["line"]), streams=True)
+        page = plan_page(found, told["line"], job.parameters.get("language", "en"), told["columns"])
+        write_whole(files["html"], page, streams=True)
     figures = {**found.to_dict(), "file": str(files["html"]) if files else None, "fitness": told}
     return JobResult(job, None, files, figures, found)
 

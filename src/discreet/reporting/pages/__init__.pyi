@@ -29,4 +29,5 @@ from .plan import shown_bounds as shown_bounds
 from .report import contradictions as contradictions
 from .report import intervals as intervals
 from .report import marginal as marginal
+from .report import own_texts as own_texts
 from .report import worrying as worrying

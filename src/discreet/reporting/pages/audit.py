@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.reporting.language import translated
 from discreet.reporting.pages import svg
 from discreet.reporting.pages.frame import Answer, render
 from discreet.reporting.words import number, plain
@@ -15,7 +16,7 @@ _NO_PROOF = (
 )
 
 
-def mechanism_page(facts: dict[str, Any]) -> str:
+def mechanism_page(facts: dict[str, Any], language: str = "en") -> str:
     """Return the page of an audited mechanism."""
     results, passed, exact = facts["results"], facts["passed"], facts.get("exact_result")
     claim = f"ε = {number(facts['claimed'], 6)}" if "claimed" in facts else "k, l and t, counted again"
@@ -45,8 +46,10 @@ def mechanism_page(facts: dict[str, Any]) -> str:
         end = number(exact.epsilon_at(0.0))
         said = f"The exact distribution of the first pair: the smallest δ at each ε. It reaches 0 at ε = {end}."
         pictures.append((svg.curve(*exact.curve(), title="the exact promise", x="ε", y="δ"), said))
-    return render("audit.html", f"Audit of {facts['mechanism']}", "Audit", answers, rows=rows, checks=[], said=[],
+    page = render("audit.html", f"Audit of {facts['mechanism']}", "Audit", answers, rows=rows, checks=[], said=[],
                   drawn=pictures)  # fmt: skip
+    named = (text for name, r in results for text in (name, r.event))  # names of inputs and features stay as they are
+    return translated(page, language, [facts["mechanism"], *named], page=True)
 
 
 def _power(name: str, r: Any) -> Any:
@@ -70,7 +73,7 @@ def _seen(name: str, r: Any) -> str:
     return f"{text} The vertical line is the result: the true ε is at least {number(r.epsilon_lower, 3)}."
 
 
-def artifact_page(facts: dict[str, Any]) -> str:
+def artifact_page(facts: dict[str, Any], language: str = "en") -> str:
     """Return the page of a checked file."""
     # Without a budget there is no ledger to check.
     free = [c for c in facts["checks"] if c["check"] == "ledger" and c["holds"] is None]
@@ -95,5 +98,6 @@ def artifact_page(facts: dict[str, Any]) -> str:
     ]  # fmt: skip
     said = [("kind", facts["kind"]), ("ε", epsilon), ("seal", facts["digest"] or "none")]
     said += [("ledger", c["detail"]) for c in free]
-    return render("audit.html", f"Audit of {facts['file']}", "Audit", answers, rows=[], checks=checks, said=said,
+    page = render("audit.html", f"Audit of {facts['file']}", "Audit", answers, rows=[], checks=checks, said=said,
                   drawn=[])  # fmt: skip
+    return translated(page, language, [facts["file"], facts["digest"]], page=True)

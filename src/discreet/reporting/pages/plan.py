@@ -1,8 +1,10 @@
 """The plan page: the expected error of each method, and how it falls with ε."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from discreet.planning import Outlook
+from discreet.reporting.language import translated
 from discreet.reporting.pages import svg
 from discreet.reporting.pages.frame import Answer, render
 from discreet.reporting.words import number, share
@@ -18,7 +20,8 @@ _QUESTIONS = {
 }
 
 
-def plan_page(found: Outlook, fitness: str = "") -> str:
+def plan_page(found: Outlook, fitness: str = "", language: str = "en", own: Sequence[str] = ()) -> str:
+    """Return the page of a plan; ``own`` are the names of columns in the line of fitness."""
     best = [min((r for r in found.rows if r.question == q), key=lambda r: r.error) for q in UNITS]
     answers = [
         Answer("What was asked?", f"{found.n:,} rows, {found.d} columns, ε = {found.epsilon:g}",
@@ -37,7 +40,8 @@ def plan_page(found: Outlook, fitness: str = "") -> str:
     least = min(found.bounds, key=lambda b: b.error).rows if found.bounds else 0
     title = f"What to expect from {found.n:,} rows and {found.d} columns"
     more: dict[str, Any] = {"bounds": bounds, "best_bound": least, "persons": found.persons}
-    return render("plan.html", title, "Plan", answers, questions=questions, **more)
+    page = render("plan.html", title, "Plan", answers, questions=questions, **more)
+    return translated(page, language, own, page=True)
 
 
 def shown_bounds(found: Outlook) -> list[Any]:

@@ -33,15 +33,13 @@ def boxes(
     gaps: bool = False,
     marks: Sequence[tuple[Any, str]] = (),
     unit: str = "rows per unit area",
-    above: str = "{most} or more",
-    hidden: str = "not listed",
     assumed: str = "",
 ) -> Markup:
     """Draw boxes of the plane, coloured by density; negative densities, which only noise causes, in another colour.
 
     ``ends`` are words at the ends of an axis without numbers, or places with texts. With ``gaps`` the boxes do not
-    cover the plane: the rest is hatched. ``marks`` are points with their shape, "ring" or "cross". ``unit``, ``above``
-    and ``hidden`` are words of the key. With ``assumed`` (a text) the whole plane is hatched: a model made it.
+    cover the plane: the rest is hatched. ``marks`` are points with their shape, "ring" or "cross". ``unit`` is a
+    word of the key. With ``assumed`` (a text) the whole plane is hatched: a model made it.
     """
     lower, upper = np.asarray(lower, np.float64), np.asarray(upper, np.float64)
     d = np.nan_to_num(np.asarray(density, np.float64))
@@ -62,7 +60,10 @@ def boxes(
              for (a, b), (w, h) in zip(start.tolist(), size.tolist(), strict=True)]  # fmt: skip
     parts = []
     if gaps:
-        parts = [ink.hatched(plane.left, TOP, _SIDE, _SIDE, hidden), f'<path class="paper" d="{"".join(drawn)}"/>']
+        parts = [
+            ink.hatched(plane.left, TOP, _SIDE, _SIDE, "not listed"),
+            f'<path class="paper" d="{"".join(drawn)}"/>',
+        ]
     for level in np.unique(shade[np.abs(d) >= 0.01 * most]).tolist():
         path = "".join(drawn[i] for i in np.flatnonzero(shade == level))
         kind = "people" if level > 0 else "below"
@@ -70,7 +71,7 @@ def boxes(
     # From the right end, so that a long figure is not cut there.
     if assumed:
         parts.append(ink.hatched(plane.left, TOP, _SIDE, _SIDE, assumed))
-    said = above.format(most=number(most, 2))
+    said = f"{number(most, 2)} or more"
     start_of_key = plane.left + _SIDE - LETTER * len(said) - 60
     key = [ink.rect("people", start_of_key + 11 * i, 5, 11, 8, "", (i + 1) / 5) for i in range(5)]
     key.append(f'<text class="tick end" x="{start_of_key - 6:.1f}" y="13">{escape(unit)}</text>')

@@ -10,6 +10,7 @@ from discreet.anonymity.risk import loss_rows
 from discreet.core import at_most, kept_text, normal_width, plural
 from discreet.core import counted as counted_of
 from discreet.reporting import views
+from discreet.reporting.language import translated
 from discreet.reporting.pages import clusters, counted, plane, svg
 from discreet.reporting.pages.frame import PROMISED, RELEASED, WORRYING, Answer, render
 from discreet.reporting.words import flat, number, plain, prose, share, spent_on, unbroken
@@ -22,8 +23,8 @@ _HIGH_RISK = 0.2
 Pictures = list[tuple[Any, str]]
 
 
-def report_page(facts: dict[str, Any]) -> str:
-    """Return the page that shows the facts of `report_facts`.
+def report_page(facts: dict[str, Any], language: str = "en") -> str:
+    """Return the page that shows the facts of `report_facts`, in English or another language, such as "de".
 
     Examples
     --------
@@ -49,7 +50,7 @@ def report_page(facts: dict[str, Any]) -> str:
         ("Attacks", "How far an attacker gets, compared with people who are not in the release.", facts["attacks"]),
         ("Audits", "A pass is not a proof. It shows which leaks these runs would have detected.", facts["audits"]),
     ]
-    return render(
+    page = render(
         "report.html",
         about.get("title") or "What was released, and what is promised",
         "Evidence report",
@@ -73,6 +74,20 @@ def report_page(facts: dict[str, Any]) -> str:
         auditor=_auditor(facts),
         broken=broken,
     )
+    return translated(page, language, own_texts(facts), page=True)
+
+
+def own_texts(facts: dict[str, Any]) -> Iterator[Any]:
+    """Yield the texts of a page that are the user's: names, categories, released values, and what was said of it."""
+    about, release = facts.get("about", {}), facts["release"]
+    yield from (facts["file"], facts["file_sha256"], facts["digest"], *map(about.get, ("title", "owner", "purpose")))
+    yield from (each["file"] for each in (*facts["attacks"], *facts["audits"]))
+    for column in facts["columns"]:
+        named = column.get("categories", ()) if column.get("role") not in ("identifier", "person") else ()
+        yield from (column["name"], *named, *([_declared(column)] if 0 < len(named) <= 12 else ()))
+    for shown in release.get("marginals", ()):
+        yield from (shown["column"], *(() if shown["edges"] else shown["labels"]))
+    yield from (row["candidate"] for row in release.get("frequencies", ()))
 
 
 def _about(about: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -292,7 +307,7 @@ def _charts(release: dict[str, Any]) -> Pictures:
         found.append((picture, f"{x} and {y}: density of rows by the noisy counts; grey is below zero{more}"))
     # A projection has no distributions of single columns.
     drawn = [] if "lifted" in release else release.get("marginals", [])[:_MOST_CHARTS]
-    found += [*counted.drawn(release.get("measured", ())), *map(_marginal, drawn)]
+    found += [*counted.drawn(release.get("measured", ())), *map(marginal, drawn)]
     if facts := release.get("classes"):
         picture = svg.ranked([f"{t} rows" for t in facts["labels"]], facts["counts"], title="groups", axis="groups")
         found.append((picture, "number of groups by size: people in small groups are easier to find"))
@@ -307,34 +322,26 @@ def _whole(value: float) -> str:
     return number(round(value) + 0.0, 12)
 
 
-def marginal(
-    found: dict[str, Any], why: str, axis: str, more: str, per: Sequence[str], **said: str
-) -> tuple[Any, bool]:
-    """Draw the chart of one column with the words of a page, and return whether it shows intervals."""
+def marginal(found: dict[str, Any]) -> tuple[Any, str]:
+    """Return the chart of one column and its caption."""
+    name, assumed, errors = found["column"], found.get("assumed"), found["std_errors"]
     if not found.get("divided", True):
-        return svg.unknown(why, title=found["column"], ends=found["ends"]), False
-    assumed, errors = found.get("assumed"), found["std_errors"]
+        return svg.unknown(found.get("why", views.NOT_DIVIDED), title=name, ends=found["ends"]), name
     if assumed is not None and views.doubt(found) > 0.5:
         errors = None  # intervals of the noise around an assumption would mislead
     wide = None if errors is None else (normal_width(0.95) * np.asarray(errors)).tolist()
-    how: dict[str, Any] = {"title": found["column"], "axis": axis, "assumed": assumed, **said}
+    how: dict[str, Any] = {"title": name, "axis": "rows", "assumed": assumed}
     if found["edges"] is None and not found.get("ordered"):
         low, high = (None if wide is None else [v + s * w for v, w in zip(found["counts"], wide, strict=True)]
                      for s in (-1, 1))  # fmt: skip
         form = number if wide and max(wide) < 1 else _whole
-        return svg.ranked(found["labels"], found["counts"], low, high, form=form, more=more, **how), wide is not None
-    how |= {"edges": found["edges"], "marks": found.get("marks"), "per": per}
-    return svg.bars(found["labels"], found["counts"], wide, **how), wide is not None
-
-
-def _marginal(found: dict[str, Any]) -> tuple[Any, str]:
-    """Return the chart of one column and its caption."""
-    name, assumed = found["column"], found.get("assumed")
-    picture, sure = marginal(found, found.get("why", views.NOT_DIVIDED), "rows", svg.MORE, svg.PER)
-    if not found.get("divided", True):
-        return picture, name
+        picture = svg.ranked(found["labels"], found["counts"], low, high, form=form, **how)
+    else:
+        picture = svg.bars(
+            found["labels"], found["counts"], wide, edges=found["edges"], marks=found.get("marks"), **how
+        )
     doubtful = assumed is not None and any(abs(a) > 0 for a in assumed)
-    if sure:
+    if wide is not None:
         text = f"{name}, with 95 % intervals{' of the noise' * doubtful}"
     else:
         said = found.get("said", "as released: each value is noisy")

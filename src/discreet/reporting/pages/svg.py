@@ -19,8 +19,6 @@ from discreet.reporting.words import number
 #: Rows of a ranking, and how wide its names and figures may be.
 _MOST_ROWS, _ROW, _NAMES, _FIGURES = 12, 20, 112, 92
 _LETTERS = 17  # of a name next to a bar
-#: Words for bars that are left out, and for heights per unit: of numbers, times and dates.
-MORE, PER = "and {n:,} more", ("per unit", "per second", "per day")
 
 
 def bars(
@@ -34,8 +32,6 @@ def bars(
     assumed: Sequence[float] | None = None,
     edges: Sequence[float] | None = None,
     marks: Sequence[tuple[float, str]] | None = None,
-    per: Sequence[str] = PER,
-    doubt_said: str = "in part assumed",
 ) -> Markup:
     """Draw vertical bars with intervals, and a second series as lines.
 
@@ -48,7 +44,7 @@ def bars(
     widths = np.diff(cuts)
     if len(v) and float(widths.max()) > 1.01 * float(widths.min()):
         v, e, doubt, other = v / widths, e / widths, doubt / widths, other / widths
-        axis = f"{axis} {per[0 if not marks else 1 if ':' in marks[0][1] else 2]}"
+        axis += " per unit" if not marks else " per second" if ":" in marks[0][1] else " per day"
     top = max(float((v + e).max(initial=0)), float(other.max(initial=0)), 1e-12)
     bottom = min(float((v - e).min(initial=0)), 0.0)
     ticks = ink.linear(bottom, top, 5)
@@ -65,7 +61,7 @@ def bars(
         parts.append(ink.rect("bar", start + gap, low, step - 2 * gap, max(high - low, 0.5), tip))
         if abs(doubt[i]) > 1e-9 * max(abs(v[i]), 1e-300):
             low, high = sorted((y(known), y(float(v[i]))))
-            parts.append(ink.hatched(start + gap, low, step - 2 * gap, high - low, f"{tip}, {doubt_said}"))
+            parts.append(ink.hatched(start + gap, low, step - 2 * gap, high - low, f"{tip}, in part assumed"))
         if errors is not None and len(v) <= 80:
             middle = start + step / 2
             parts.append(f'<path class="whisker" d="M{middle:.1f} {y(v[i] - e[i]):.1f}V{y(v[i] + e[i]):.1f}"/>')
@@ -95,8 +91,6 @@ def ranked(
     assumed: Sequence[float] | None = None,
     form: Callable[[float], str] = number,
     letters: int = _LETTERS,
-    doubt_said: str = "in part assumed",
-    more: str = MORE,
 ) -> Markup:
     """Draw horizontal bars with names and figures, the twelve largest if there are more."""
     v, doubt, other = (ink.clean(x, len(values)) for x in (values, assumed, second))
@@ -124,7 +118,7 @@ def ranked(
         parts.append(ink.rect("bar", a, top + 3, max(b - a, 0.5), _ROW - 6, f"{labels[i]}: {figure}"))
         if abs(doubt[i]) > 1e-9 * max(abs(v[i]), 1e-300):
             a, b = sorted((x(known), x(float(v[i]))))
-            parts.append(ink.hatched(a, top + 3, b - a, _ROW - 6, f"{labels[i]}: {doubt_said}"))
+            parts.append(ink.hatched(a, top + 3, b - a, _ROW - 6, f"{labels[i]}: in part assumed"))
         if lower is not None:
             parts.append(f'<path class="whisker" d="M{x(low[i]):.1f} {middle:.1f}H{x(high[i]):.1f}"/>')
         if second is not None:
@@ -133,7 +127,7 @@ def ranked(
     end = TOP + len(shown) * _ROW
     parts.append(f'<path class="axis" d="M{x(0.0):.1f} {TOP}V{end}"/>')
     if len(v) > len(shown):
-        parts.append(f'<text class="tick" x="{room}" y="{end + 14}">{more.format(n=len(v) - len(shown))}</text>')
+        parts.append(f'<text class="tick" x="{room}" y="{end + 14}">and {len(v) - len(shown):,} more</text>')
         end += 18
     return ink.picture(title, parts, WIDTH, end + 4)
 

@@ -170,7 +170,7 @@ def stop(visit: Visit) -> Response:
 def report(visit: Visit) -> Response:
     """Show the report in its own window, or hand it over as a file."""
     release, facts = _known(visit)
-    text = _report(visit.project, release, facts)
+    text = _report(visit.project, release, facts, visit.t.language)  # type: ignore[attr-defined]
     headers = {"content-security-policy": policy_of(text)}
     if visit.request.url.path.endswith(".html"):
         name = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in release.file.name)
@@ -178,7 +178,7 @@ def report(visit: Visit) -> Response:
     return HTMLResponse(text, headers=headers)
 
 
-def _report(project: Project, release: Released, facts: dict[str, Any]) -> str:
+def _report(project: Project, release: Released, facts: dict[str, Any], language: str) -> str:
     from discreet.reporting import report_page
 
     made, said = checks.checks_of(project, release), checks.said_about(release)
@@ -186,7 +186,7 @@ def _report(project: Project, release: Released, facts: dict[str, Any]) -> str:
     told = {name: said[name] or None for name in ("title", "owner", "purpose", "date")}
     whole = with_plane(release, facts)
     return report_page(
-        {**whole, "about": told, "attacks": shown["attack"] + shown["risk"], "audits": shown["audit"]}
+        {**whole, "about": told, "attacks": shown["attack"] + shown["risk"], "audits": shown["audit"]}, language
     )  # fmt: skip
 
 

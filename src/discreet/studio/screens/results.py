@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
+from discreet.reporting.pages import marginal, own_texts
 from discreet.studio import pictures
 from discreet.studio.app import Visit
 from discreet.studio.checks import in_one_group, passed_on
@@ -30,7 +31,7 @@ def shown(visit: Visit, release: Released) -> dict[str, Any]:
     made["address"] = f"/p/{project.id}/results/{release.number}"
     if facts is None:
         return made
-    drawn = partial(pictures.localised, t=t)
+    drawn = partial(pictures.localised, t=t, own=list(own_texts(facts)))
     marginals = facts["release"].get("marginals", []) if "lifted" not in facts["release"] else []
     names = [each["column"] for each in marginals]
     picked = [name for name in asked.getlist("show") if name in names][:_MOST_PICKED]
@@ -38,7 +39,7 @@ def shown(visit: Visit, release: Released) -> dict[str, Any]:
     some = [m for m in marginals if m["column"] in picked] or marginals[start : start + pictures.MOST]
     made |= {
         "names": names, "picked": picked, "start": start, "most": pictures.MOST,
-        "columns": drawn(pictures.columns(t, some)),
+        "columns": drawn([marginal(found) for found in some]),
         "groups": drawn(pictures.groups(t, facts) + pictures.frequencies(t, facts)),
         "moved": drawn(pictures.moved(t, facts)),
         "clusters": _clusters(facts), "votes": drawn(pictures.number_of_clusters(t, facts)),
