@@ -320,7 +320,7 @@ class Partitioner(Declared, Estimator):
 
         Nothing is merged here. What this table needs merged, and together with earlier ones, is decided at release.
         """
-        rules = growth_rules(self.rules_, bool(getattr(self, "blind", False)))
+        rules = self.rules_  # blind growth is refused after the first release
         people = table.n if table.persons is None else len(np.unique(table.persons))
         limits = rules.limits(table.sensitive, persons=table.persons)
         limits = limits._replace(k=max(rules.k, math.ceil(rules.k * table.n / max(people, 1))))
