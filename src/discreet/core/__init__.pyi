@@ -68,7 +68,9 @@ from .columns.unit import PERSON as PERSON
 from .columns.unit import PERSON_NEIGHBOURS as PERSON_NEIGHBOURS
 from .columns.unit import Person as Person
 from .columns.unit import Unit as Unit
+from .columns.unit import plural as plural
 from .columns.unit import unit_kind as unit_kind
+from .columns.unit import unit_noun as unit_noun
 from .domain import Domain as Domain
 from .domain import as_domain as as_domain
 from .domain import dialect_of as dialect_of

@@ -119,6 +119,9 @@ class Domain:
         self._index = {c.name: i for i, c in enumerate(columns)}
         self._low = np.array([c.low for c in columns])
         self._high = np.array([c.high for c in columns])
+        if len(self.weights) > 1:
+            listed = ", ".join(map(repr, self.weights))
+            raise SchemaError(f"columns {listed} all have the role 'weight'; only one can, and others are attributes")
         if isinstance(self._unit, Person):
             _check_groups(self._unit, self._index, columns)
 
@@ -265,6 +268,11 @@ class Domain:
         """The whole domain as a box."""
         return Box(self._low, self._high)
 
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """The column of weights, if there is one."""
+        return tuple(c.name for c in self._columns if c.role == "weight")
+
     def column(self, name: str) -> Column:
         """Return one column's declaration."""
         return self._columns[self.position(name)]
@@ -363,7 +371,7 @@ def _as_person(column: Column, unit: Unit | None) -> Column:
         return column
     if column.name != unit.column or column.role not in ("attribute", "identifier", "person"):
         raise SchemaError(
-            f"the unit is one person by column {unit.column!r}, but column {column.name!r} has the role "
+            f"the unit is one {unit.called} by column {unit.column!r}, but column {column.name!r} has the role "
             f"{column.role!r}; only {unit.column!r} can have the role 'person', and no other"
         )
     return replace(column, role="person")
@@ -375,8 +383,8 @@ def _check_groups(unit: Person, declared: Mapping[str, int], columns: Sequence[C
         column = columns[declared[name]] if name in declared else None
         if column is not None and not isinstance(column, (Categorical, Integer, Date)):
             raise SchemaError(
-                f"rows of a person cannot be grouped by column {name!r}, which is declared with bounds; group by "
-                "columns of categories, whole numbers or dates"
+                f"rows of a {unit.called} cannot be grouped by column {name!r}, which is declared with bounds; group "
+                "by columns of categories, whole numbers or dates"
             )
 
 

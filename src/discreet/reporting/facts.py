@@ -33,11 +33,14 @@ from discreet.core import (
     found_at_most,
     payload_of,
     person_column,
+    plural,
     promise_place,
     round_marks,
     second_number,
+    unit_noun,
 )
 from discreet.engines import open as open_table
+from discreet.engines.readers import read_columns
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, SchemaError
 from discreet.reporting import views, words
 from discreet.reporting.artifacts import kind_of
@@ -266,16 +269,21 @@ def _promising(table: pa.Table, guarantee: Guarantee) -> pa.Table:
 def _by_persons(risk: dict[str, Any], guarantee: Guarantee, person: str | None) -> dict[str, Any]:
     """Return the risk figures about persons, where k counts them, and where each comes from."""
     reached = dict(guarantee.parameters.get("reached", {}))
-    most = found_at_most(guarantee)
+    most, called = found_at_most(guarantee), unit_noun(guarantee.unit)
     if person is not None:
-        said = f"Persons were counted again by the hashed column {person!r}."
+        said = f"{plural(called).capitalize()} were counted again by the hashed column {person!r}."
     else:
         said = (
-            "k counts persons, but released rows do not show whose they are. So k, the largest share of one person and "
-            "the highest risk are those counted when the table was made. Only rows were counted again: the smallest "
-            f"group has {risk['k']:,} rows, which says nothing about the number of people."
+            f"k counts {plural(called)}, but released rows do not show whose they are. So k, the largest share of one "
+            f"{called} and the highest risk are those counted when the table was made. Only rows were counted again: "
+            f"the smallest group has {risk['k']:,} rows, which says nothing about the number of people."
         )
-    by_persons = {"k": reached.get("k"), "largest_share": reached.get("largest_share"), "found_at_most": most}
+    by_persons = {
+        "k": reached.get("k"),
+        "largest_share": reached.get("largest_share"),
+        "found_at_most": most,
+        "called": called,
+    }
     worst = risk["prosecutor"]["max"]
     return {
         "counts": "persons",
@@ -393,13 +401,16 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
     cells, source = thing, open_table(against)
     if isinstance(cells, pa.Table) and "quasi_identifiers" in guarantee.parameters:
         thing = one_of_each(cells, guarantee)
+    weighed, weight = against, guarantee.parameters.get("weight")
+    if weight and isinstance(thing, Synopsis) and weight["column"] in source.names:
+        weighed = _by_weight(source, weight)
     if not set(domain.names) & set(source.names):  # usually a wrong delimiter
         raise SchemaError("the raw table has no column of the release; describe its file with --schema s.toml")
     for column in domain:
         if reason := _not_compared(thing, column, source.names):
             left_out.append({"column": column.name, "reason": reason})
             continue
-        raw = np.concatenate([b[0] for b in open_table(against).batches(domain.select([column.name]))])
+        raw = np.concatenate([b[0] for b in open_table(weighed).batches(domain.select([column.name]))])
         if isinstance(column, Categorical):
             edges = np.linspace(column.low, column.high, len(column.categories) + 1)
         else:
@@ -425,12 +436,24 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
             {"column": column.name, **compared, "raw": shares[0].tolist(), "released": shares[1].tolist(),
              "total_variation": float(np.abs(shares[0] - shares[1]).sum() / 2)}
         )  # fmt: skip
-    together = _together(thing, domain, [c["column"] for c in columns], against, target)
+    rows = against if domain.weights else weighed  # rows of a model carry their weights
+    together = _together(thing, domain, [c["column"] for c in columns], rows, target)
     found = {"private": False, "columns": columns, "left_out": left_out, "together": together}
     quasi = [c.name for c in domain if c.role == "quasi-identifier" and c.name in source.names]
     if isinstance(cells, pa.Table) and quasi and set(quasi) <= set(cells.column_names):
         found["information_loss"] = loss_of(_promising(cells, guarantee), quasi, open_table(against))
     return found
+
+
+def _by_weight(source: Any, weight: Mapping[str, Any]) -> Any:
+    """Return as many of the raw rows, each as often as its weight says: a weighted release is compared with them."""
+    declared = Domain({weight["column"]: (0.0, weight["most"])})
+    found = np.concatenate([np.nan_to_num(b[0]) for b in source.batches(declared)])
+    places = np.cumsum(np.clip(found, 0.0, weight["most"]))
+    chosen = np.searchsorted(places, (np.arange(len(places)) + 0.5) / len(places) * places[-1])
+    return open_table(
+        read_columns(source, source.names).take(np.minimum(chosen, len(places) - 1)), dialect=source.dialect
+    )
 
 
 def _together(thing: Any, domain: Domain, names: list[str], against: Any, target: str | None) -> dict[str, Any] | None:

@@ -337,7 +337,7 @@ class Synopsis(Questions, Frames):
         facts = [f"{self.n_leaves:,} {self.leaf_names[self.n_leaves != 1]} of {d} column{'s' * (d > 1)}"]
         if self.hidden is not None:
             facts[0] += f" (survivors of {self.hidden.n_cells:,} cells)"
-        facts.append(rows_text(self.total))
+        facts.append(rows_text(self.total, "weight" in self.guarantee.parameters))
         if (elsewhere := self.unlisted) is not None:
             facts[-1] += f" of which {elsewhere.value:,.0f} ± {elsewhere.std_error:,.0f} in cells that are not listed"
         if epsilon is not None:

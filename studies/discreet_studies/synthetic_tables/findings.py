@@ -230,18 +230,23 @@ def _adult(results: Results) -> Chart | None:
 def _further(results: Results) -> Chart | None:
     names = [name for name in (*FURTHER, *MADE) if _runs(results, name)]
     rows = {name: float(len(names) - i) for i, name in enumerate(names)}
-    methods = {OURS: "ours", **{m: m for m in PEER_CASES}, **_BASELINES}
+    # What comes last is drawn on top.
+    methods = {**_BASELINES, **{m: m for m in PEER_CASES}, OURS: "ours"}
+    looks = {m: look for look, m in enumerate((OURS, *PEER_CASES, *_BASELINES))}
+    ends = (0.001, 1.0)
     panels = []
     for measure in ("pairs", "triples"):
         lines = []
-        for look, (method, words) in enumerate(methods.items()):
+        for method, words in methods.items():
             runs = [(rows[n], m, case) for n in names for m, case in _runs(results, n) if m == method]
             own = [(at, results.estimate(measure, **_where(m, case))) for at, m, case in runs]
-            marks = [Mark(e.mean, at, left=e.low, right=e.high) for at, e in own if e.runs]
+            marks = [Mark(e.mean, at, left=max(e.low, ends[0]), right=e.high) for at, e in own if e.runs]
             grey = method in _BASELINES
-            lines.append(Line(words, marks, GREY if grey else look, "none", look, hollow=grey))
-        up = [(at, name) for name, at in rows.items()]
+            lines.append(Line(words, marks, GREY if grey else looks[method], "none", looks[method], hollow=grey))
+        shown = [line for line in lines if line.marks]
+        up, across = [(at, name) for name, at in rows.items()], plain([0.001, 0.01, 0.1, 1.0])
+        heights = (0.4, len(names) + 0.6)
         panels.append(
-            Panel(_WORDS[measure], "", [line for line in lines if line.marks], up=up, y_range=(0.4, len(names) + 0.6))
+            Panel(_WORDS[measure], "", shown, log_x=True, across=across, x_range=ends, up=up, y_range=heights)
         )
     return Chart("Other tables: errors at ε = 1", panels) if names else None

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from discreet.core.columns.unit import Person
 from discreet.core.domain import Domain
 from discreet.core.schema.catalogue import KnownKind, known_kinds
 from discreet.core.schema.dialect import Dialect
@@ -414,3 +415,22 @@ def test_codes_and_levels_are_typed_shown_and_kept(client: Browser, tmp_path: Pa
     assert _sheet(client, project).text() == before
     _post(client, project, one="age", levels__age="")
     assert _sheet(client, project).domain().column("age").levels is None
+
+
+def test_weights_and_households_of_a_survey_are_declared_and_pages_name_them(client: Browser, tmp_path: Path) -> None:
+    project = _project(client, tmp_path, ("age", "wgt", "hh"))
+    page = _post(
+        client, project, kind__age="integer", low__age="0", high__age="99", role__wgt="weight", kind__wgt="number",
+        low__wgt="0", high__wgt="5000", role__hh="person", unit="household", rows="6",
+    )  # fmt: skip
+    assert 'value="household" checked' in page.text
+    domain = _sheet(client, project).domain()
+    assert domain.weights == ("wgt",)
+    assert isinstance(domain.unit, Person)
+    assert domain.unit.to_dict() == {"household": "hh", "rows": 6}
+    account = client.get(f"/p/{project.id}/account").text
+    assert "one household (column hh)" in account
+    german = client.get(f"/p/{project.id}/account", headers={"accept-language": "de"}).text
+    assert "ein Haushalt (Spalte hh)" in german
+    refused = _post(client, project, role__wgt="weight", kind__wgt="number", low__wgt="-5", high__wgt="5000")
+    assert "how many people a row stands for" in refused.text

@@ -135,8 +135,8 @@ def test_the_guarantee_says_which_rules_were_used_and_costs_are_the_same():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unit", [PERSON, None])
-def test_length_of_stay_keeps_its_correlation_with_cost(unit):
+@pytest.mark.parametrize(("unit", "off"), [(PERSON, 0.15), (None, 0.18)])
+def test_length_of_stay_keeps_its_correlation_with_cost(unit, off):
     truth = stays().assign(discharge=stays()["discharge"].where(days(stays()) >= 0))
     exact = days(truth).corr(truth["cost"])
     found = []
@@ -145,4 +145,4 @@ def test_length_of_stay_keeps_its_correlation_with_cost(unit):
         table = s.sample(rng=seed).to_pandas()
         found.append(days(table).corr(table["cost"]))
     error = 2.09 * np.std(found, ddof=1) / np.sqrt(len(found))  # 95 %, 19 degrees of freedom
-    assert np.mean(found) - error > exact - 0.15
+    assert np.mean(found) - error > exact - off

@@ -29,9 +29,11 @@ from discreet.core import (
     Guarantee,
     IntArray,
     Integer,
+    Person,
     Time,
     checks,
     date_array,
+    plural,
     write_with_promise,
 )
 from discreet.engines import PARQUET, check_target
@@ -272,6 +274,8 @@ def promise(
 ) -> Guarantee:
     """Make the guarantee of a release of cells; ``figures`` are counts and the levels ``reached``."""
     counted, output, identifiers = dict(figures), delivery.output, delivery.identifiers
+    unit = plan.domain.unit
+    called = unit.called if isinstance(unit, Person) and unit.column == plan.person else "person"
     facts = {
         "method": method,
         "output": output,
@@ -279,7 +283,7 @@ def promise(
         "quasi_identifiers": list(plan.quasi),
         "required": rules.to_dict(),
         "reached": counted.pop("reached"),
-        **({} if plan.person is None else {"k_counts": f"persons, by column {plan.person!r}"}),
+        **({} if plan.person is None else {"k_counts": f"{plural(called)}, by column {plan.person!r}"}),
         **counted,
         "identifiers": identifiers if plan.identifiers else "none",
         **dict(settings or {}),
@@ -288,7 +292,7 @@ def promise(
     told = (_MINIMAL,) if {"l", "t"} & set(facts["required"]) and facts.get("cuts") != "blind" else ()
     return Guarantee(
         "syntactic",
-        unit="one row" if plan.person is None else "one person",
+        unit="one row" if plan.person is None else f"one {called}",
         parameters=facts,
         domain=plan.domain,
         assumptions=(

@@ -18,10 +18,10 @@ from discreet.core.columns.codes import CodeSet, code_set
 from discreet.errors import DiscreetWarning, InvalidArgument, InvalidType, SchemaError
 
 Category: TypeAlias = str | int | bool
-Role = Literal["attribute", "quasi-identifier", "sensitive", "identifier", "target", "person"]
+Role = Literal["attribute", "quasi-identifier", "sensitive", "identifier", "target", "person", "weight"]
 Missing = Literal["drop", "own"]
 
-ROLES: tuple[Role, ...] = ("attribute", "quasi-identifier", "sensitive", "identifier", "target", "person")
+ROLES: tuple[Role, ...] = ("attribute", "quasi-identifier", "sensitive", "identifier", "target", "person", "weight")
 #: Roles of columns that say whose row it is. They are never released, so they are no axes and need no bounds.
 NAMING: tuple[Role, ...] = ("identifier", "person")
 #: The values of a person column that declares none.
@@ -551,3 +551,7 @@ def _check_rules(column: Column) -> None:
     if isinstance(column, Numeric):
         coding.settle(column)
         column_levels.settle(column)
+    sound = column.kind in ("numeric", "integer") and column.low >= -0.5 and column.missing == "drop"
+    if column.role == "weight" and not sound:
+        expected = "given to numbers from 0 on whose missing values are dropped: how many people a row stands for"
+        raise InvalidArgument(f"role of column {column.name!r}", "weight", expected, "bounds = [0, 500]")

@@ -19,7 +19,7 @@ _HOW = """\
 #   sex = {categories = ["f", "m"], missing = "own"}   a list; rows without a value get a cell of their own
 #   zip = {kind = "code", pattern = '[0-9]{5}'}        codes by their pattern, or a list of them as categories
 #   name = {role = "identifier"}                       never released, needs no more
-# Other roles: quasi-identifier, sensitive, person (whose row it is), target. Delete columns that are not to be used.
+# Other roles: quasi-identifier, sensitive, person (whose row it is), target, weight. Delete columns that are not used.
 # Public facts about all rows may follow the columns, for marginal synopses. Start a new line at each slash:
 #   [functions] / grade = {points = {"0..49" = "failed", "50..100" = "passed"}}   a column that follows from another
 #   [[impossible]] / role = "wife" / sex = ["m", "not known"]                     values that no row has together
@@ -58,11 +58,12 @@ def draft_schema(
         text += [f"{key} = {toml_value(value)}{_why(key, value)}" for key, value in written.items()]
     for name, said in (declared or {}).items():
         if "rows" in said:
+            called = said.get("called", "person")
             text += [
                 "",
-                "[unit]  # protects a person with all their rows; at most this many rows of each person are used",
+                f"[unit]  # protects a {called} with all their rows; at most this many rows of each {called} are used",
             ]
-            text += [f"person = {toml_value(name)}", f"rows = {toml_value(said['rows'])}"]
+            text += [f"{toml_key(called)} = {toml_value(name)}", f"rows = {toml_value(said['rows'])}"]
     text += ["", "[columns]"]
     lines, left = _columns([n.strip() for n in names], kinds or {}, labels or {}, declared or {})
     if any("known by name" in line for line in lines):
@@ -109,7 +110,7 @@ def _columns(
             left.append(f"# Column {place} {why} and is left out.")
             continue
         seen.add(name)
-        said = {key: value for key, value in declared.get(name, {}).items() if key != "rows"}
+        said = {key: value for key, value in declared.get(name, {}).items() if key not in ("rows", "called")}
         waits = undeclared(said)
         kind = kinds.get(name)
         if waits and kind in ("integer", "number", "date", "boolean"):

@@ -1,16 +1,13 @@
 """Writers of tables for spreadsheets: CSV with the marks of a country, and workbooks with numbers, dates and texts.
 
-A workbook is a ZIP file of XML (ECMA-376, ``workbook.toml``). Its bytes depend on the table alone. Every text is
-written as a text, so that no spreadsheet runs it as a formula.
+The bytes of a workbook depend on the table alone. Every text is written as a text, so that no spreadsheet runs it as a
+formula.
 """
 
+import datetime
 import re
-import tomllib
-import zipfile
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any
-from xml.sax.saxutils import escape
 
 import numpy as np
 import pyarrow as pa
@@ -18,91 +15,87 @@ import pyarrow.compute as pc
 
 from discreet.core import Date, Domain, Time, dates
 from discreet.core.schema import ENCODINGS
-from discreet.errors import DataSourceError
+from discreet.errors import DataSourceError, MissingExtra
 
 #: Rows that a sheet can have, with that of the names.
 _MOST_ROWS = 1 << 20
 #: Excel counts days from here, and knows none before March 1900.
 _FIRST_DAY, _SURE_DAY = -25_569, -25_508
-_HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-_TEXT = '<c{style} t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>'
 
 
 class WorkbookWriter:
     """Writes tables of one schema to a sheet. Columns of dates and times are found by type or declaration."""
 
     def __init__(self, file: Any, schema: pa.Schema, domain: Domain | None) -> None:
-        around = tomllib.loads(files("discreet.engines.writing").joinpath("workbook.toml").read_text(encoding="utf-8"))
-        self._zip = zipfile.ZipFile(file, "w")
-        for name, text in around["parts"].items():
-            self._zip.writestr(_entry(name), _HEAD + text)
-        self._sheet = self._zip.open(_entry("xl/worksheets/sheet1.xml"), "w", force_zip64=True)
+        self._book = workbook_package().Workbook(file, {"constant_memory": True})
+        self._book.set_properties({"created": datetime.datetime(1980, 1, 1)})  # the bytes do not depend on the day
+        self._sheet = self._book.add_worksheet("table")
+        self._sheet.freeze_panes(1, 0)
+        self._date, self._time = (self._book.add_format({"num_format": f}) for f in ("yyyy-mm-dd", "hh:mm:ss"))
+        bold = self._book.add_format({"bold": True})
+        for j, name in enumerate(schema.names):
+            self._sheet.write_string(0, j, _plain(name), bold)
         self._rows, self._declared = 1, {column.name: column for column in domain or ()}
-        names = "".join(_TEXT.format(style=' s="3"', text=_plain(name)) for name in schema.names)
-        begin = around["sheet"]["begin"].format(columns=max(len(schema.names), 1))
-        self._end = around["sheet"]["end"]
-        self._put(f"{_HEAD}{begin}<row>{names}</row>")
 
     def write_table(self, table: pa.Table) -> None:
         """Write some rows."""
-        self._rows += table.num_rows
-        if self._rows > _MOST_ROWS:
+        if self._rows + table.num_rows > _MOST_ROWS:
             raise DataSourceError(
                 f"output: a sheet holds at most {_MOST_ROWS - 1:,} rows; name a .csv or .parquet file"
             )
-        cells = [self._cells(name, table[name].combine_chunks()) for name in table.column_names]
-        if table.num_rows:
-            self._put("<row>" + "</row><row>".join(map("".join, zip(*cells, strict=True))) + "</row>")
+        columns = [self._values(name, table[name].combine_chunks()) for name in table.column_names]
+        styles = [style for style, _ in columns]
+        for row in zip(*(values for _, values in columns), strict=True):  # the package takes one cell at a time
+            for j, value in enumerate(row):
+                if isinstance(value, str):
+                    self._sheet.write_string(self._rows, j, value)
+                elif isinstance(value, bool):
+                    self._sheet.write_boolean(self._rows, j, value)
+                elif value is not None:
+                    self._sheet.write_number(self._rows, j, value, styles[j])
+            self._rows += 1
 
-    def _cells(self, name: str, column: pa.Array) -> list[str]:
+    def _values(self, name: str, column: pa.Array) -> tuple[Any, list[Any]]:
+        """Return the style of a column, and what its cells hold."""
         kind, declared = column.type, self._declared.get(name)
         if pa.types.is_boolean(kind):
-            return ["<c/>" if v is None else f'<c t="b"><v>{v:d}</v></c>' for v in column.to_pylist()]
+            return None, column.to_pylist()
         if pa.types.is_integer(kind) or pa.types.is_floating(kind):
             # A spreadsheet keeps doubles: longer whole numbers would change.
-            return [
-                "<c/>" if v is None or v - v else f"<c><v>{v}</v></c>" if v == float(v) else _cell(str(v))
-                for v in column.to_pylist()
-            ]
+            numbers = column.to_pylist()
+            return None, [None if v is None or v - v else v if v == float(v) else str(v) for v in numbers]
         texts = column.cast(pa.large_string())
-        style, numbers = 0, np.full(len(texts), np.nan)
+        words: list[Any] = [None if text is None else _plain(text) for text in texts.to_pylist()]
         if isinstance(declared, Time) or pa.types.is_time(kind):
-            style, numbers = 2, dates.parse_seconds(texts.cast(pa.large_binary())) / 86_400
+            style, moments = self._time, dates.parse_seconds(texts.cast(pa.large_binary())) / 86_400
         elif isinstance(declared, Date) or pa.types.is_date(kind):
-            style, numbers = 1, dates.parse_days(texts.cast(pa.large_binary()))
-            numbers = np.where(numbers < _SURE_DAY, np.nan, numbers - _FIRST_DAY)
-        words = texts.dictionary_encode()
-        cells = np.array([*(_cell(text) for text in words.dictionary.to_pylist()), "<c/>"], object)
-        found = cells[np.asarray(words.indices.fill_null(len(cells) - 1))]
-        for i in np.flatnonzero(~np.isnan(numbers)).tolist():
-            found[i] = f'<c s="{style}"><v>{numbers[i]:.15g}</v></c>'
-        return found.tolist()  # type: ignore[no-any-return]
+            style, days = self._date, dates.parse_days(texts.cast(pa.large_binary()))
+            moments = np.where(days < _SURE_DAY, np.nan, days - _FIRST_DAY)
+        else:
+            return None, words
+        return style, [
+            word if number != number else number for word, number in zip(words, moments.tolist(), strict=True)
+        ]
 
     def close(self) -> None:
         """Finish the sheet and the file."""
-        if self._zip.fp is not None:
-            self._put(self._end)
-            self._sheet.close()
-            self._zip.close()
-
-    def _put(self, text: str) -> None:
-        self._sheet.write(text.encode("utf-8", "replace"))
+        if not self._book.fileclosed:
+            self._book.close()
 
 
-def _entry(name: str) -> zipfile.ZipInfo:
-    made = zipfile.ZipInfo(name)  # of 1980: the bytes do not depend on the day
-    made.compress_type = zipfile.ZIP_DEFLATED
-    return made
-
-
-def _cell(text: str) -> str:
-    return _TEXT.format(style="", text=_plain(text))
+def workbook_package() -> Any:
+    """Import the package that writes workbooks, or name the extra that brings it."""
+    try:
+        import xlsxwriter
+    except ImportError:
+        raise MissingExtra("writing a workbook", "excel") from None
+    return xlsxwriter
 
 
 def _plain(text: str) -> str:
-    """Return a text as XML. It has no control characters: they become the replacement character."""
-    return escape(_CONTROL.sub("\ufffd", text), {"\r": "&#13;"})
+    """Return a text without control characters, which XML cannot hold: they become the replacement character."""
+    return _CONTROL.sub("\ufffd", text)
 
 
 class DialectWriter:

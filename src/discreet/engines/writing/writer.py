@@ -37,7 +37,7 @@ from discreet.core import (
 from discreet.engines.source import Source
 from discreet.engines.tables.escapes import FACT, escaped
 from discreet.engines.tables.part import StoredFile
-from discreet.engines.writing.formats import DialectWriter, WorkbookWriter
+from discreet.engines.writing.formats import DialectWriter, WorkbookWriter, workbook_package
 from discreet.engines.writing.shuffled import Order, Shuffler
 from discreet.errors import DataSourceError
 
@@ -218,6 +218,8 @@ def check_table_ending(path: str | Path) -> None:
             f"output: a table is written as {', '.join(WRITTEN[:-1])} or {WRITTEN[-1]}, got {str(path)!r}; "
             f"try {str(target.with_suffix('.csv'))!r}"
         )
+    if target.suffix.lower() == ".xlsx":
+        workbook_package()
 
 
 # Columns that an anonymous table passes on are read as coordinates on their declared axis and written from these. So

@@ -22,9 +22,10 @@ def run(job: Job) -> JobResult:
     if earlier is None:
         keep(job, made, charged=True)
     stage("sampling")
-    number = job.parameters.get("n", max(round(made.total), 0))
     # Post-processing: rows are a function of the published synopsis, so the same release always gives the same file.
-    rows = made.sample(number, rng=job.parameters.get("seed", int(made.digest.removeprefix("sha256:"), 16)))
+    rows = made.sample(
+        job.parameters.get("n"), rng=job.parameters.get("seed", int(made.digest.removeprefix("sha256:"), 16))
+    )
     if earlier is None:
         keep(job, made, charged=False)
     write_table(places["table"], rows, with_format(made.guarantee, places["table"], **job.form))
@@ -32,7 +33,7 @@ def run(job: Job) -> JobResult:
     told = {
         **synopsis.figures(made, places["release"]),
         "table": str(places["table"]),
-        "sampled": number,
+        "sampled": rows.num_rows,
         **known(made),
     }
     return finish(job, made.guarantee, files, {**told, **standing(job, made, earlier is not None)}, made)

@@ -10,7 +10,7 @@ from typing import Any
 
 from discreet import anonymity, engines
 from discreet.anonymity.risk import printed_columns, with_promise
-from discreet.core import Domain, Guarantee, nearest, promise_place, stage
+from discreet.core import Domain, Guarantee, Person, nearest, persons, promise_place, stage
 from discreet.engines import check_target, first_line
 from discreet.engines.readers import column_batches
 from discreet.engines.tables import format_facts, separated_by
@@ -217,11 +217,12 @@ def _asked(job: Job) -> dict[str, Any]:
         of_role: dict[str, list[str]] = {}
         for column in job.read_domain():
             of_role.setdefault(column.role, []).append(column.name)
-        named = {*given.get("quasi_identifiers", ()), *given.get("sensitive", ()), given.get("person")}
+        single = given.get("person"), given.get("weight")
+        named = {*given.get("quasi_identifiers", ()), *given.get("sensitive", ()), *single}
         for role, argument in (("quasi-identifier", "quasi_identifiers"), ("sensitive", "sensitive")):
             if argument not in given and (found := [name for name in of_role.get(role, ()) if name not in named]):
                 given[argument] = found
-        people = [] if "person" in given else [name for name in of_role.get("person", ()) if name not in named]
+        people = [] if "person" in given else [name for name in persons(job.read_domain()) if name not in named]
         if len(people) > 1:
             listed = ", ".join(map(repr, people))
             raise job.declared.refused(
@@ -229,6 +230,11 @@ def _asked(job: Job) -> dict[str, Any]:
             )
         if people:
             given["person"] = people[0]
+            unit = job.read_domain().unit
+            if isinstance(unit, Person) and unit.called != "person":
+                given |= {"called": unit.called, "household": given.get("household", unit.column)}
+        if "weight" in of_role:
+            given = {"weight": of_role["weight"][0], **given}
     if "quasi_identifiers" not in given:
         given = {**_promised(job), **given}
     if "quasi_identifiers" not in given:
@@ -244,14 +250,16 @@ def _risk(job: Job) -> JobResult:
     for other in {"population", "original"} & set(given):
         given[other] = engines.open(job.table(given[other]), dialect=dialect)
     table = engines.open(job.table(job.data), dialect=dialect)
-    if "person" not in job.parameters and given.get("person") not in table.names:
-        given.pop("person", None)  # a release has no person column
+    for name in ("person", "weight", "household"):
+        if name not in job.parameters and given.get(name) not in table.names:
+            given.pop(name, None)  # a release has no person column
     named = [each for name in given["quasi_identifiers"] for each in printed_columns(name, table.names)]
     if os.path.isfile(job.table(job.data)) and kind_of(Path(job.table(job.data))) == "synopsis":
         raise FormatError(f"{job.data!r} is a synopsis and is not a table; check it with: discreet audit {job.data}")
     # A record must not be quoted as the names of columns; of fields in one, the reader says how they are separated.
     if not first_line.may_be_a_record(table) and not separated_by(table.names):
-        for option, names in (("qi", named), ("sensitive", given.get("sensitive", ()))):
+        single = [(name, [given[name]]) for name in ("weight", "household") if name in given]
+        for option, names in (("qi", named), ("sensitive", given.get("sensitive", ())), *single):
             job.declared.check_columns(option, names, table.names, "columns of the table")
     report = anonymity.risk(table, **{**given, "quasi_identifiers": named})
     if "qi" not in job.parameters:

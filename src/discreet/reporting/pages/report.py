@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.risk import loss_rows
-from discreet.core import at_most, kept_text, normal_width
+from discreet.core import at_most, kept_text, normal_width, plural
 from discreet.core import counted as counted_of
 from discreet.reporting import views
 from discreet.reporting.language import translated
@@ -391,10 +391,11 @@ _MEASURES = {
 def _risk(risk: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return measure, value and meaning. If k counts persons, so do the figures where they are known."""
     persons, found = risk.get("persons"), risk["prosecutor"]
-    who = "persons" if persons else "rows"
+    called = persons["called"] if persons else "row"
+    who = plural(called)
     rows = [
         (
-            f"smallest group, k{' (persons)' if persons else ''}",
+            f"smallest group, k{f' ({who})' if persons else ''}",
             number(risk["k"]),
             f"everyone is hidden among this many {who}",
         ),
@@ -406,8 +407,8 @@ def _risk(risk: dict[str, Any]) -> list[tuple[str, str, str]]:
         ),
     ]
     if persons and persons["largest_share"] is not None:
-        told = "a person with many rows of a group is easiest to find"
-        rows.append(("largest share of one person's rows in a group", share(persons["largest_share"]), told))
+        told = f"a {called} with many rows of a group is easiest to find"
+        rows.append((f"largest share of one {called}'s rows in a group", share(persons["largest_share"]), told))
     if not persons or persons["recounted"]:
         rows.append(("risk of being found, on average", share(found["mean"]), "the same, mean over all rows"))
         rows.append(("marketer", share(risk["marketer"]), "share of correct rows if all are matched"))

@@ -46,9 +46,10 @@ class Offer:
     where: str = ""  # the screen on which to add what is missing, if known
 
     @property
-    def person(self) -> bool:
-        """Return whether persons are protected, and not single rows."""
-        return self.job is not None and self.job.schema is not None and isinstance(self.job.read_domain().unit, Person)
+    def called(self) -> str:
+        """What is protected: "row", "person", "household"."""
+        unit = self.job.read_domain().unit if self.job is not None and self.job.schema is not None else None
+        return unit.called if isinstance(unit, Person) else "row"
 
     @property
     def refused(self) -> str:

@@ -34,7 +34,7 @@ def start(visit: Visit, typed: str = "", fault: str = "", same: Sequence[str] = 
     projects = [_told(project) for project in studio.workspace.projects()]
     return studio.page(
         visit.request, "start.html", 400 if fault else 200, projects=projects, here=here, limit=studio.largest,
-        typed=typed, fault=fault, when=when, catalogue=words.catalogue(), same=same,
+        typed=typed, fault=fault, when=when, same=same,
     )  # fmt: skip
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from discreet.core import Declared, Domain, Estimator, Guarantee, IntArray, option, released_columns
+from discreet.core import Declared, Domain, Estimator, Guarantee, IntArray, later, option, released_columns
 from discreet.core import options as shared
 from discreet.errors import InvalidArgument
 from discreet.noise import numpy_stream
@@ -17,8 +18,9 @@ from discreet.synopses.marginals.facts import box_of, follow
 from discreet.synopses.marginals.measured import Marginals, MeasuredMarginal
 from discreet.synopses.marginals.release import ROUNDS, Findings, MarginalSettings, find, refined
 from discreet.synopses.marginals.synopsis import ModelSynopsis
-from discreet.synopses.opening import check_release, method_options, note_columns, open_for
+from discreet.synopses.opening import check_release, in_weights, method_options, note_columns, open_for
 
+special = later("scipy.special")
 PUBLIC_FACTS = "the declared functions and impossible combinations are public, not read off the table"
 PUBLIC_RULES = "the declared rules between columns are public, not read off the table"
 
@@ -104,7 +106,8 @@ class MarginalSynopsis(Declared, Estimator):
 
     def fit(self, X: Any, y: Any = None) -> MarginalSynopsis:
         """Make the synopsis of a table. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
-        opening = open_for(self, X, check=self._read, gaussian=lambda *_: True, select=Domain.without_functions)
+        asked = {"gaussian": lambda *_: True, "select": Domain.without_functions, "copies": False}
+        opening = open_for(self, X, check=self._read, **asked)
         settings = self._read(opening.domain)
         found = find(opening, settings)
         whole = released_columns(opening.declared)
@@ -115,7 +118,7 @@ class MarginalSynopsis(Declared, Estimator):
 
     def check(self) -> None:
         """Refuse what no table could be released with: what `fit` refuses before it reads a row."""
-        check_release(self, self._read, Domain.without_functions)
+        check_release(self, self._read, Domain.without_functions, copies=False)
 
     def _read(self, domain: Domain, epsilon: Any = None) -> MarginalSettings:
         options = method_options(self)
@@ -141,7 +144,8 @@ class MarginalSynopsis(Declared, Estimator):
 def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsis:
     """Make the synopsis: the population as leaves on the fine grids, and the measurements with it.
 
-    ``domain`` has all columns, also those that follow from others or from rules: they are filled in.
+    ``domain`` has all columns, also those that follow from others or from rules: they are filled in. With weights, a
+    row of the model counts as its own weight says, and the measurements stand for the mean weight.
     """
     fine, rules = refined(found), domain.facts.rules
     stands = {own.name: name for name, (own, _) in rules.replaced.items() if own is not None}
@@ -185,21 +189,37 @@ def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsi
     facts = {PUBLIC_FACTS: domain.facts.functions or domain.facts.impossible, PUBLIC_RULES: rules.texts}
     told = [text for text, declared in facts.items() if declared]
     bins = dict(zip(places, _listed([b.of for b in found.bins]), strict=True))
+    each, mean, uncertain = np.ones(n), 1.0, found.total_variance
+    if domain.weights:
+        at = domain.position(domain.weights[0])
+        each = (lower[:, at] + upper[:, at]) / 2
+        mean = float(each.mean())
+        uncertain = mean**2 * uncertain + _spread(found, places.index(at), mean)
+        single, more = ([replace(m, **in_weights(m, mean)) for m in held] for held in (single, more))
     return ModelSynopsis(
         domain,
         lower=lower,
         upper=upper,
-        weights=np.full(n, rows / n),
-        variances=np.full(n, spread),
+        weights=rows / n * each,
+        variances=spread * each**2,
         guarantee=replace(promise, domain=domain, assumptions=(*promise.assumptions, *told)),
-        total=found.total,
-        total_variance=found.total_variance,
+        total=found.total * mean,
+        total_variance=uncertain,
         measured=Marginals(
             tuple(bins.get(j, ()) for j in range(len(domain))),
             (*single, *more),
-            tuple((_at(places, columns), far, variance, cells) for columns, far, variance, cells in found.scores),
+            tuple((_at(places, c), far * mean, v * mean**2, cells) for c, far, v, cells in found.scores),
         ),
     )
+
+
+def _spread(found: Findings, own: int, mean: float) -> float:
+    """Return the variance of a sum of weights if the number of rows is known: normal noise, and counts from 0 on."""
+    bins = found.bins[own]
+    middles = np.bincount(bins.of, bins.within * np.mean(found.grid.boxes(own), axis=0))
+    below = -bins.counts / np.sqrt(np.maximum(bins.variances, 1e-9))
+    hazard = np.exp(-(below**2) / 2 - special.log_ndtr(-below)) / math.sqrt(2 * math.pi)
+    return float((middles - mean) ** 2 @ (bins.variances * (1 + below * hazard - hazard**2).clip(0, 1)))
 
 
 def _at(places: Sequence[int], columns: Iterable[int]) -> tuple[int, ...]:
@@ -212,7 +232,9 @@ def _listed(arrays: Iterable[IntArray]) -> tuple[tuple[int, ...], ...]:
 
 def _facts(found: Findings, settings: MarginalSettings, workload: str, domain: Domain) -> dict[str, Any]:
     names = found.grid.domain.names
-    used = {"facts": list(domain.facts.sentences)} if domain.facts else {}
+    used: dict[str, Any] = {"facts": list(domain.facts.sentences)} if domain.facts else {}
+    if domain.weights:
+        used["weight"] = {"column": domain.weights[0], "most": domain.column(domain.weights[0]).high}
     return {
         **used,
         "method": "marginals",

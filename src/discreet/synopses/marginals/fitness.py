@@ -25,7 +25,9 @@ def of_model(synopsis: ModelSynopsis) -> Callable[..., tuple[float, bool]]:
     other pairs is the noisy score of the model's distance from the table.
     """
     known, total = synopsis.measured, max(synopsis.total, 1.0)
-    source, weight = dict(known.follows), total / max(synopsis.n_leaves, 1)
+    weight, given = total / max(synopsis.n_leaves, 1), synopsis._given
+    # What rules give was not counted: the column that it starts from stands for it.
+    source = {c: next(j for j in others if j not in given) for c, others in known.follows}
 
     @cache
     def placed(axis: int) -> tuple[IntArray, IntArray]:
@@ -68,7 +70,7 @@ def of_model(synopsis: ModelSynopsis) -> Callable[..., tuple[float, bool]]:
         found = [measured(m, arrays, asked) for m, told, arrays in every if told.issuperset(asked)]
         alone = math.hypot(*(error(c)[0] for c in asked)) if len(asked) > 1 else 0.0
         if found:
-            return max(min(found), alone), False
+            return max(min(found), alone), bool(given.keys() & set(axes))
         return math.hypot(alone, known.distance(asked, total)[0] / total), True
 
     return error

@@ -35,7 +35,7 @@ class MeasuredMarginal:
 
     columns: tuple[int, ...]
     groups: tuple[tuple[int, ...], ...]
-    counts: tuple[int, ...]
+    counts: tuple[float, ...]
     variance: float
 
 
@@ -80,7 +80,8 @@ class Marginals:
             known = all(0 <= c < width for c in m.columns) and list(m.columns) == sorted(set(m.columns))
             if not m.columns or not known or [len(g) for g in m.groups] != [sizes[c] for c in m.columns]:
                 raise FormatError("a marginal has columns or groups that do not fit the bins")
-            if len(m.counts) != math.prod(max(g) + 1 for g in m.groups) or not 0 <= m.variance < math.inf:
+            fits = len(m.counts) == math.prod(max(g) + 1 for g in m.groups) and all(map(math.isfinite, m.counts))
+            if not fits or not 0 <= m.variance < math.inf:
                 raise FormatError("the counts of a marginal do not fit its groups, or their variance is none")
         for columns, far, variance, cells in self.scores:
             numbers = math.isfinite(far) and 0 <= variance < math.inf and cells >= 1
@@ -166,11 +167,12 @@ class Marginals:
         """Return the variance that what was not measured together gives to a count of a part of the rows."""
         if len(asked) == 2:
             return self._distance(asked, part, total)
-        pairs = 0.0
-        for pair in itertools.combinations(asked, 2):
-            known = self._noise(pair, part)
-            pairs += self._distance(pair, part, total) if known is None else known
-        return BEYOND * pairs
+        return BEYOND * sum(self.pair_error(pair, part, total) for pair in itertools.combinations(asked, 2))
+
+    def pair_error(self, pair: tuple[int, ...], part: float, total: float) -> float:
+        """Return the variance that the noise of a pair gives to a part of the rows, or its distance if not measured."""
+        known = self._noise(pair, part)
+        return self._distance(pair, part, total) if known is None else known
 
     @cached_property
     def _usual(self) -> float:
@@ -230,7 +232,7 @@ class Marginals:
         try:
             measured = tuple(
                 MeasuredMarginal(
-                    _whole(m["columns"]), tuple(map(_whole, m["groups"])), _whole(m["counts"]), float(m["variance"])
+                    _whole(m["columns"]), tuple(map(_whole, m["groups"])), tuple(m["counts"]), float(m["variance"])
                 )
                 for m in facts["measured"]
             )

@@ -100,7 +100,18 @@ class ModelSynopsis(Synopsis):
         every = slice(None) if leaves is None else leaves
         if not covered:
             return float(whole**2 @ self.variances[every]), 0.0
-        return self._of_model(terms, whole - everything, every, everything)
+        noise, beyond = self._of_model(terms, whole - everything, every, everything)
+        if not self.domain.weights:
+            return noise, beyond
+        # The mean weight is noisy, and that of a part may be another one.
+        share, spread = (
+            float(whole @ self.weights[every]) / max(self.total, 1.0),
+            self.weights.std() / self.weights.mean(),
+        )
+        at, known = self.domain.position(self.domain.weights[0]), self.measured
+        pairs = [tuple(sorted((j, at))) for j in {j for _, query in terms for j in query} if j != at]
+        apart = math.fsum(known.pair_error(pair, share, self.total) for pair in pairs)
+        return noise + share**2 * self.total_variance, beyond + float(spread**2) * apart
 
     def _mean_errors(
         self, axis: int, terms: Terms, n: FloatArray, first: FloatArray, second: FloatArray, middle: float
@@ -252,7 +263,9 @@ class ModelSynopsis(Synopsis):
             # Missing values have no place; their cell is the last.
             places, rows = (np.nan_to_num((a + b) / 2, nan=np.inf) for a, b in ((lower, upper), ends))
             at = np.minimum(np.searchsorted(places, rows), len(places) - 1)
-            rows = np.bincount(at, minlength=len(places)).astype(np.float64) + 1e-3
+            # By weight, where there are weights; all rows of a model without are equal.
+            each = self.weights / max(float(self.weights.mean()), 1e-9) if self.domain.weights else np.ones(len(at))
+            rows = np.asarray(np.bincount(at, each, minlength=len(places)) + 1e-3, np.float64)
             self._axes[axis] = lower, upper, rows, bins
         return self._axes[axis]
 

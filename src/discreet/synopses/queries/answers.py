@@ -40,9 +40,9 @@ def known(figure: float | None) -> float | None:
     return figure if figure is not None and math.isfinite(figure) else None
 
 
-def rows_text(total: float) -> str:
+def rows_text(total: float, weighted: bool = False) -> str:
     """Write a noisy number of rows for a reader: noise may make it negative, and no table has less than no rows."""
-    return f"about {max(total, 0.0):,.0f} rows"
+    return f"about {max(total, 0.0):,.0f} {'weighted ' * weighted}rows"
 
 
 def empty_text(total: float, variance: float) -> str:

@@ -89,7 +89,7 @@ def answered(synopsis: Synopsis, queries: list[Query], note: str = "") -> Count:
 def _used(synopsis: Synopsis) -> str:
     """Say which rows are counted, where not all of a person's are."""
     unit = synopsis.domain.unit
-    return f"of the rows used: at most {unit.rows:,} per person" if isinstance(unit, Person) else ""
+    return f"of the rows used: at most {unit.rows:,} per {unit.called}" if isinstance(unit, Person) else ""
 
 
 def _outside(column: Column, pair: tuple[float, float]) -> bool:
@@ -155,7 +155,11 @@ def _covers(domain: Domain, axis: int, intervals: Intervals) -> bool:
 
 def sample(synopsis: Synopsis, n: int | None, rng: object) -> pa.Table:
     """Draw synthetic rows."""
-    n = max(round(synopsis.total), 0) if n is None else checks.whole("n", n, high=2**40)
+    if n is None and "weight" in synopsis.guarantee.parameters and not synopsis.modelled:
+        expected = "given: the counts are weighted, and the synopsis does not know how many rows there were"
+        raise InvalidArgument("n", None, expected, "n=10000")
+    known = synopsis.guarantee.parameters["n_rows"] if synopsis.domain.weights else synopsis.total
+    n = max(round(known), 0) if n is None else checks.whole("n", n, high=2**40)
     stream = noise.generator(rng)
     low, high = synopsis.domain.low, synopsis.domain.high
     lower, upper = synopsis.lower, synopsis.upper

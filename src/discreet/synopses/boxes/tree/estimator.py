@@ -142,7 +142,7 @@ class TreeSynopsis(Declared, Estimator):
         """Grow the tree and publish it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
         settings = self.settings()
         opening = open_for(self, X, check=self._fits(settings), gaussian=gaussian_tree(settings))
-        self.synopsis_ = build(opening, settings)
+        self.synopsis_: BoxSynopsis = opening.weighed(build(opening, settings))
         self.guarantee_ = opening.book(self.synopsis_.guarantee)
         note_columns(self, X)
         return self
