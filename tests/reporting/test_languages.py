@@ -158,6 +158,8 @@ def test_every_promise_has_a_translation(model: str, epsilon: float) -> None:
         ]  # fmt: skip
     for unit in units:
         for parameters in facts:
+            if unit == "one row" and "largest_share" in str(parameters):
+                continue  # shares are stated of persons
             details: Any = {"model": model, "unit": unit, "parameters": parameters}
             promise = Guarantee(**details)
             if model != "syntactic":

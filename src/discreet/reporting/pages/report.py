@@ -84,7 +84,8 @@ def own_texts(facts: dict[str, Any]) -> Iterator[Any]:
     yield from (each["file"] for each in (*facts["attacks"], *facts["audits"]))
     for column in facts["columns"]:
         named = column.get("categories", ()) if column.get("role") not in ("identifier", "person") else ()
-        yield from (column["name"], *named, *([_declared(column)] if 0 < len(named) <= 12 else ()))
+        listed = _declared(column) if named else ""
+        yield from (column["name"], *named, listed if len(named) <= 12 else listed.rpartition(" and ")[0])
     for shown in release.get("marginals", ()):
         yield from (shown["column"], *(() if shown["edges"] else shown["labels"]))
     yield from (row["candidate"] for row in release.get("frequencies", ()))

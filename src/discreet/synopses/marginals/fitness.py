@@ -65,7 +65,7 @@ def of_model(synopsis: ModelSynopsis) -> Callable[..., tuple[float, bool]]:
 
     @cache
     def error(*axes: int) -> tuple[float, bool]:
-        asked = tuple(sorted({s for c in axes for s in source.get(c, (c,))}))
+        asked = tuple(sorted({source.get(c, c) for c in axes}))
         every = zip(known.measured, known.told, known.arrays, strict=True)
         found = [measured(m, arrays, asked) for m, told, arrays in every if told.issuperset(asked)]
         alone = math.hypot(*(error(c)[0] for c in asked)) if len(asked) > 1 else 0.0
