@@ -5,15 +5,16 @@
 Both sides read the same arrays (the renewed tree the new rows only, as it holds the others) on one thread; processor
 time, the best of several runs by turns, after one that pays for compilation. Then a release of 20,000 people, and a
 second one of these and as many newcomers, checked against the first (``history=``): by the tree as it was, by the tree
-after ``partial_fit`` of the newcomers, and by a tree grown anew on all. Newcomers are spread as the others are, or live
-where few did. Counted are cells; width is the share of a column's range that a cell leaves open, mean over columns and
-people. Results go to results/renewal.json.
+after ``partial_fit`` of the newcomers, and by a new fit, which begins with the cuts of the first. Newcomers are spread
+as the others are, or live where few did. Counted are cells; width is the share of a column's range that a cell leaves
+open, mean over columns and people. Results go to results/renewal.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import tempfile
 import time
 from typing import Any
 
@@ -82,7 +83,7 @@ def speed(n: int, rounds: int) -> list[dict[str, Any]]:
 def width(release: Release) -> float:
     cells = release.cells
     steps = np.array([g.n_bins for g in cells.grids])
-    return float(((cells.last - cells.first + 1) / steps).mean(axis=1)[cells.of].mean())
+    return float(((cells.last - cells.first + 1) / steps).mean(axis=1)[cells.of[cells.of >= 0]].mean())
 
 
 def again(n: int) -> list[dict[str, Any]]:
@@ -93,11 +94,16 @@ def again(n: int) -> list[dict[str, Any]]:
         )  # fmt: skip
         both = pa.concat_tables([first, people(n, 3, start=10 * n, low=low)])
         tree = DensityTree(10, domain=DOMAIN).partial_fit(first)
-        january = tree.transform(first)
-        found = {"frozen": tree.transform(both, history=january)}
-        found["anew"] = DensityTree(10, domain=DOMAIN).fit_transform(both, history=january)
-        found["renewed"] = tree.partial_fit(both.slice(first.num_rows)).transform(both, history=january)
-        facts = {name: {"cells": r.cells.n_cells, "width": width(r)} for name, r in found.items()}
+        with tempfile.TemporaryDirectory() as place:
+            history = f"{place}/people.history"
+            january = tree.transform(first, history=history)
+            january.save(f"{place}/january.csv")
+            found = {"frozen": tree.transform(both, history=history)}
+            found["anew"] = DensityTree(10, domain=DOMAIN).fit_transform(both, history=history)
+            found["renewed"] = tree.partial_fit(both.slice(first.num_rows)).transform(both, history=history)
+        facts = {
+            name: {"cells": r.cells.n_cells, "width": width(r), "left_out": r.suppressed} for name, r in found.items()
+        }
         start = {"cells": january.cells.n_cells, "width": width(january)}
         rows.append({"newcomers": where, "rows": first.num_rows, "new": n, "first": start, **facts})
     return rows

@@ -377,6 +377,17 @@ def privacy_cost() -> str:
     return table(["privacy", "AUC on real test rows", "lost", "error of pairs"], rows)
 
 
+def months() -> str:
+    """Return six monthly releases: rows left out, cells and their width."""
+    names = ("month", "rows", "published_before", "never_published", "cells", "width")
+    rows = [
+        [f"{row[name]:.3f}" if name == "width" else f"{row[name]:,}" for name in names]
+        for row in results.read("months")["results"]
+        if row["files"] == "all stays"
+    ]
+    return table(["month", "rows", "left out: published before", "never published", "cells", "width"], rows)
+
+
 def second_releases() -> str:
     """Return how fine a second release is, by the partition that makes it."""
     forms = {

@@ -14,6 +14,7 @@ from figure_results import geometric_mean, one, table
 from figure_speed import (
     collector,
     marginals,
+    months,
     privacy_cost,
     second_releases,
     spark,
@@ -479,6 +480,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "remap": remap,
     "rivals": rivals,
     "sampling": sampling,
+    "months": months,
     "second-releases": second_releases,
     "seeds": seeds,
     "spark": spark,

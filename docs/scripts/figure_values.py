@@ -98,6 +98,11 @@ def _k_curve(method: str) -> dict[str, Any]:
     return one(results.read("choice_of_k")["curves"], method=method)
 
 
+def _sixth_month(files: str) -> str:
+    row = one(results.read("months")["results"], files=files, month=6)
+    return f"{row['published_before']:,}"
+
+
 def _renewal(rules: str) -> dict[str, Any]:
     return one(results.read("renewal")["speed"], rules=rules)
 
@@ -125,11 +130,15 @@ VALUES: dict[str, Callable[[], str]] = {
     "leak-tables-least": lambda: f"{100 * min(_leaks('with_certain_rows')):.0f}",
     "leak-tables-most": lambda: f"{100 * max(_leaks('with_certain_rows')):.0f}",
     "price-wider": lambda: _wider(40),
+    "weights-column": lambda: f"{results.read('weights')['errors']['column, epsilon 1']['pairs']:.3f}",
+    "weights-copies": lambda: f"{results.read('weights')['errors']['copies, epsilon 1']['pairs']:.3f}",
     "k-limit": lambda: f"{results.read('choice_of_k')['width']:g}",
     "k-default": lambda: str(_k_curve("auto (default)")["k"]),
     "k-spread": lambda: str(_k_curve("spread")["k"]),
     "k-accuracy-5": lambda: f"{one(_k_curve('auto (default)')['points'], k=5)['accuracy']:.3f}",
     "k-accuracy-50": lambda: f"{one(_k_curve('auto (default)')['points'], k=50)['accuracy']:.3f}",
+    "months-deep": lambda: _sixth_month("all stays, max_depth=5"),
+    "months-six": lambda: _sixth_month("all stays"),
     "renewal-k": lambda: digits(_renewal("k = 10")["ratio"]),
     "renewal-t": lambda: digits(_renewal("k = 10, t = 0.4")["ratio"]),
     "renewal-new": lambda: f"{_renewal('k = 10')['new']:,}",

@@ -28,6 +28,7 @@ from .clustering import PrivateKMeans as PrivateKMeans
 from .clustering import private_pipeline as private_pipeline
 from .core import Box as Box
 from .core import Categorical as Categorical
+from .core import Code as Code
 from .core import Date as Date
 from .core import Domain as Domain
 from .core import Guarantee as Guarantee
@@ -55,6 +56,7 @@ __all__ = [
     "Account",
     "Box",
     "Categorical",
+    "Code",
     "DPLloyd",
     "Date",
     "Dialect",

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from discreet import local
 from discreet.clustering.central import auto, lift, planned
-from discreet.core import SURE_DELTA, Domain, Frames, checks
+from discreet.core import BINS, MEAN_NOISE, SURE_DELTA, Domain, Fitness, Frames, cells_of, checks
 from discreet.core.budget import Epsilon, Price, epsilon_to_zcdp
 from discreet.errors import InvalidArgument
 from discreet.metric import IsotropicLaw
@@ -29,7 +29,7 @@ from discreet.noise import DiscreteLaplace
 from discreet.synopses import AUTO_ROWS, TreeSynopsis, count_variance
 from discreet.synopses.boxes.grid import rules
 from discreet.synopses.boxes.tree import LevelBudgets as Division
-from discreet.synopses.marginals import PURE_SCORES, PURE_SINGLE, SCORES, SINGLE
+from discreet.synopses.marginals import PURE_SCORES, PURE_SINGLE, SCORES, SINGLE, public_grid
 
 __all__ = ["Expectation", "Outlook", "RowBound", "outlook"]
 
@@ -105,12 +105,28 @@ class RowBound:
     error: float
 
 
+#: People in a group of a tree's first table, in multiples of k: a group of 2k is split.
+_GROUP = 1.4
+
+
+def _later(n: int, k: int, leave: float, come: float) -> dict[str, Any]:
+    """Forecast later tables: groups of the first one are too small to leave a group behind, so they go as a whole."""
+    size = _GROUP * k
+    lost = 1 - (1 - leave) ** size - leave
+    group = min(n, math.ceil(k / come)) if come else math.ceil(size)
+    wait = math.ceil(k / (leave * size)) if leave else None
+    return {"second": round(lost, 2), "sixth": round(1 - (1 - lost) ** 5, 2), "group": group, "wait": wait}
+
+
 @dataclass(frozen=True, repr=False)
 class Outlook(Frames):
     """Expected errors of all methods; `to_arrow`, `to_pandas` and `to_polars` give one row per method.
 
     ``rows`` has an `Expectation` per method, ``budgets`` the ε of their curves. With ``persons``, ``bounds`` has a
-    `RowBound` for each bound on the rows of a person. Other attributes are what was asked.
+    `RowBound` for each bound on the rows of a person. With ``leave`` or ``come``, ``later`` has the shares of people of
+    a first anonymous table who are left out of the ``second`` and the ``sixth``, so that those who leave or change
+    hide among them; the people per ``group`` if all newcomers are published; and how many tables to ``wait`` until k
+    of a group have left by themselves. Other attributes are what was asked.
 
     Examples
     --------
@@ -119,6 +135,8 @@ class Outlook(Frames):
     ['central histogram', 'grid synopsis', 'tree synopsis', 'marginal synopsis', 'local reports']
     >>> 0.1 < found["central histogram"].needed_epsilon < 0.2
     True
+    >>> outlook(10_000, 2, k=5, leave=0.02, come=0.1).later
+    {'second': 0.11, 'sixth': 0.45, 'group': 50, 'wait': 36}
     """
 
     n: int
@@ -134,6 +152,7 @@ class Outlook(Frames):
     persons: int | None = None
     bounds: tuple[RowBound, ...] = ()
     delta: float = 0.0
+    later: dict[str, Any] | None = None
 
     def __getitem__(self, method: str) -> Expectation:
         """Return a method by name."""
@@ -168,6 +187,8 @@ def outlook(
     radius: float = 0.1,
     target_error: float | None = None,
     persons: int | None = None,
+    leave: float | None = None,
+    come: float | None = None,
     only: str | None = None,
 ) -> Outlook:
     """Return the expected error of each method. No data are read.
@@ -195,6 +216,9 @@ def outlook(
     persons : int, optional
         A public guess of the number of persons: adds the cost of bounding the rows of each, if their numbers of rows
         follow a geometric law.
+    leave, come : float, optional
+        The shares of people who leave or change, and who come, from one anonymous table to the next: adds what to
+        expect of later tables about the same people.
     only : str, optional
         The only method to forecast, which is faster.
 
@@ -282,7 +306,9 @@ def outlook(
         raise InvalidArgument("only", only, "the name of a method", 'only="grid synopsis"')
     people = None if persons is None else checks.whole("persons", persons, low=1, high=n)
     bounds = () if people is None else tuple(_bound(n, people, values, budget, rows) for rows in AUTO_ROWS)
-    return Outlook(n, d, clusters, k, values, budget, distance, target, CURVE, rows, people, bounds, slack)
+    shares = [float(checks.probability(n, v or 0.0, closed=True)) for n, v in (("leave", leave), ("come", come))]
+    later = None if leave is None and come is None else _later(people or n, k, *shares)
+    return Outlook(n, d, clusters, k, values, budget, distance, target, CURVE, rows, people, bounds, slack, later)
 
 
 _Law = Callable[[float], float]
@@ -294,15 +320,35 @@ def _pairs(d: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def _pair_error(d: int, epsilon: float, delta: float) -> float:
-    """Return the standard error of a cell of a pair, at a budget that columns and choices take their shares of.
+def _pair_error(d: int, epsilon: float, delta: float, ways: int = 2) -> float:
+    """Return the standard error of a cell of a pair, or of one column, at the share of the budget that it gets.
 
     Gaussian noise of variance 1/(2 ρ) where there is a δ: a row changes one cell of each pair by one.
     """
+    single, scores = (SINGLE, SCORES) if delta else (PURE_SINGLE, PURE_SCORES)
+    share = float((1 - single) * (1 - scores)) / _pairs(d) if ways > 1 else float(single) / d
     if delta:
-        rho = epsilon_to_zcdp(epsilon, delta) * float((1 - SINGLE) * (1 - SCORES)) / _pairs(d)
-        return math.sqrt(1 / (2 * rho))
-    return _count_error(epsilon * float((1 - PURE_SINGLE) * (1 - PURE_SCORES)) / _pairs(d))
+        return math.sqrt(1 / (2 * share * epsilon_to_zcdp(epsilon, delta)))
+    return _count_error(epsilon * share)
+
+
+def fitness(domain: Domain, found: Outlook) -> Fitness:
+    """Return what counts by one and two columns of a marginal synopsis would be good for; pairs as if measured.
+
+    With a number of persons, each has as many rows as the best bound uses.
+    """
+    each = min(found.bounds, key=lambda bound: bound.error).rows if found.bounds else 1
+    fine, cells = public_grid(domain).sizes, [cells_of(column) for column in domain]
+    one, two = (_pair_error(len(domain), found.epsilon, found.delta, ways) for ways in (1, 2))
+
+    def error(*axes: int) -> tuple[float, bool]:
+        size, noise = math.prod(cells[axis] for axis in axes), two
+        if len(axes) == 1:  # counted in finer cells, of which few hold most rows, or by adding up those of a pair
+            own = one * math.sqrt(min(max(fine[axes[0]] / size, 1), 4))
+            noise = min(own, two * math.sqrt(BINS)) if len(cells) > 1 else own
+        return MEAN_NOISE * each * size * noise / found.n, False
+
+    return Fitness.measure(domain.names, error)
 
 
 def _left(epsilon: float) -> float:

@@ -148,7 +148,8 @@ def test_the_verb_tells_prints_json_and_writes_a_page(tmp_path: Path, capsys: py
     assert found["rows"] == json.loads(json.dumps(same.to_dict()))["rows"]
     assert found["file"] == str(tmp_path / "plan.html")
     text = (tmp_path / "plan.html").read_text()
-    assert text == plan_page(same)
+    assert text == plan_page(same, found["fitness"]["line"])
+    assert found["fitness"]["line"] in " ".join(told.split())
     assert "<script" not in text
     assert "src=" not in text
     assert text.count("<svg") == 7

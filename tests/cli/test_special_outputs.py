@@ -107,6 +107,7 @@ KEPT = {
         "{}.parquet"),
     "anonymize.release": ("anonymize", "t.csv", *SCHEMA, "--k", "3", "-o", "{}"),
     "perturb.release": ("perturb", "t.csv", *SCHEMA, "--epsilon", "1", "--radius", "1", "-o", "{}"),
+    "ask.table": ("ask", "s.parquet", "age > 3", "-o", "{}"),
     "sketch.release": (*REPORTS, "-o", "{}"),
     "sketch.counts": (*REPORTS, "-o", "x.bin", "--counts", "{}"),
     "sketch.estimates": (*REPORTS, "-o", "x.bin", "--counts", "y.bin", "--estimates", "{}"),
@@ -122,6 +123,7 @@ KEPT = {
 #: Every output that is a page or figures.
 STREAMED = {
     "report.report": ("report", "s.parquet", "-o", "{}"),
+    "compare.html": ("compare", "t.csv", "s.parquet", "-o", "{}"),
     "plan.html": ("plan", "-n", "1000", "-d", "2", "--epsilon", "1", "--html", "{}"),
     "audit.html": ("audit", "--mechanism", "noise.discrete_laplace", "--trials", "2000", "--html", "{}"),
     "estimate.plot": ("sketch", "estimate", "c.bin", "--plot", "{}"),

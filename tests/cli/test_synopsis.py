@@ -132,17 +132,17 @@ def test_a_column_called_weight_keeps_its_name(tmp_path: Path) -> None:
 def test_a_draft_names_the_columns_and_declares_nothing(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text('age,"yearly ""cost"", euro",,age,größe\n35,7,x,1,2\n')
     told = output("schema", tmp_path / "people.csv", "--header", "-o", tmp_path / "schema.toml")
-    assert "3 columns" in told
+    assert "4 columns" in told
     text = (tmp_path / "schema.toml").read_text()
-    assert list(tomllib.loads(text)["columns"]) == ["age", 'yearly "cost", euro', "größe"]
+    assert list(tomllib.loads(text)["columns"]) == ["age", 'yearly "cost", euro', "age_2", "größe"]
     assert all(not declared for declared in tomllib.loads(text)["columns"].values())
     assert "Column 3 has no name" in text
-    assert "Column 4 has the name" in text
+    assert "Later ones are numbered" in text
     assert "35" not in text.replace(str(tmp_path), "")
     with pytest.raises(DiscreetError, match="must declare either 'bounds' or 'categories'"):
         dc.Domain.from_toml(tmp_path / "schema.toml")
     filled = text.replace("= {}", "= {bounds = [0, 120]}")
-    assert dc.Domain.from_toml(filled).names == ("age", 'yearly "cost", euro', "größe")
+    assert dc.Domain.from_toml(filled).names == ("age", 'yearly "cost", euro', "age_2", "größe")
     with pytest.raises(DiscreetError, match="already exists"):
         output("schema", tmp_path / "people.csv", "--header", "-o", tmp_path / "schema.toml")
 

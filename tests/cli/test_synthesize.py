@@ -80,7 +80,7 @@ def test_what_cannot_be_done_is_refused_before_rows_are_read(folder):
     assert not (folder / "safe.csv").exists()
 
 
-@pytest.mark.parametrize("name", ["safe.xlsx", "safe.json", "safe.csv.gz"])
+@pytest.mark.parametrize("name", ["safe.xls", "safe.json", "safe.csv.gz"])
 def test_a_table_is_not_written_under_a_name_of_another_program(folder, name):
     dc.Account.create("p.account", dataset="p", epsilon=2, delta=1e-6)
     given = ["--schema", "schema.toml", "--epsilon", "1", "--delta", "1e-9", "--account", "p.account", "-o", name]

@@ -1,4 +1,5 @@
-"""Every public central estimator, replayed on random neighbours: rows at bounds, on edges, missing; rows and persons.
+"""Every public central estimator, replayed on random neighbours: rows at bounds, on edges, missing; rows, persons and
+weights.
 
 The quick suite tries a few settings with a seed that changes every day (a failure names it). The slow one tries 2,000
 per estimator. Engines are not tried here: equal counts on all of them are the business of tests/engines.
@@ -38,6 +39,9 @@ class Case:
         self.data = {f"x{j}": cells[:, j] for j in range(self.d)}
         if self.words:
             self.data["c"] = rng.choice(["a", "b", "other", None], n)
+        self.weighted = bool(rng.random() < 0.3)
+        if self.weighted:
+            self.data["w"] = rng.choice([0.0, 0.01, 1 / 3, 0.999, 1.0, 5.0, math.nan], n)
         if self.persons:
             self.data["who"] = [None if rng.random() < 0.1 else f"p{i}" for i in people]
         left = int(rng.integers(n))
@@ -58,6 +62,10 @@ class Case:
         columns: dict[str, Any] = {f"x{j}": {"bounds": [0, 1], "missing": missing} for j in range(self.d)}
         if self.words:
             columns["c"] = {"categories": ["a", "b"], "missing": "own"}
+            if self.seed % 4 == 2:  # not where rows are grouped by it
+                columns["c"] = {"pattern": "[ab][0-9]?", "missing": "own"}
+        if self.weighted:
+            columns["w"] = {"bounds": [0, 1], "role": "weight"}
         if not self.persons:
             return dc.Domain(columns)
         columns["who"] = {"role": "person"}
@@ -161,9 +169,10 @@ def lifted(case: Case) -> Any:
     options = {"synopsis": case.pick("auto", "lift"), "n_init": 1, "random_state": case.seed}
     budget = case.budget
     names = [f"x{j}" for j in range(case.d)]
-    domain = dc.Domain(dict.fromkeys(names, (0, 1)))
+    columns = {**dict.fromkeys(names, (0, 1)), **({"w": {"bounds": [0, 1], "role": "weight"}} if case.weighted else {})}
+    domain = dc.Domain(columns)
     if case.persons:
-        domain = dc.Domain({**dict.fromkeys(names, (0, 1)), "who": {"role": "person"}}, unit=dc.Person("who", rows=2))
+        domain = dc.Domain({**columns, "who": {"role": "person"}}, unit=dc.Person("who", rows=2))
 
     def release(table: Any) -> tuple[Any, Any]:
         model = dc.PrivateKMeans(2, domain=domain, **options, **budget).fit(table)

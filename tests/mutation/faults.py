@@ -35,6 +35,7 @@ AFTERWARDS = {
     "synopses.queries.distributions": "answers from what was published",
     "synopses.queries.evenness": "errors of answers, from what was published",
     "synopses.boxes.refine": "post-processing",
+    "synopses.marginals.differences": "post-processing",
     "synopses.boxes.consistency": "post-processing",
     "local.repeated.rappor_lists": "estimates from reports",
     "local.distinct.likelihood": "estimates from what was published",

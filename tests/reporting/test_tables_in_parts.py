@@ -24,7 +24,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     for i, start in enumerate((0, 150)):
         with (place / f"part-{i:05}.{request.param}").open("wb") as file:
             part = release.table.slice(start, 150 if not i else None)
-            with table_writer(file, part.schema, request.param == "parquet", release.guarantee) as writer:
+            with table_writer(file, part.schema, f".{request.param}", release.guarantee) as writer:
                 writer.write_table(part)
     promise_place(place).write_text(release.guarantee.seal(payload_of(place)).to_json(indent=2) + "\n")
     return place

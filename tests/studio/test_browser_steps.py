@@ -85,9 +85,9 @@ def test_the_same_without_script(chromium: Any, tmp_path: Path) -> None:
         tab.locator('[name="high:age"]').press("Enter")  # is Save, not the first button that one sees
         visit.wait("text=Saved.")
         visit.go(f"/p/{project}/goal/guide")
-        visit.press("We may, and want to publish something.", role="link")
-        visit.press("Real rows, each about one (hidden) person.", role="link")
-        visit.press("Against people who know some columns of a neighbour.", role="link")
+        visit.press("A table of rows, one or more per person.", role="link")
+        visit.press("Named partners, who are bound by contract.", role="link")
+        visit.press("Once.", role="link")
         visit.press("Choose: An anonymous table")
         tab.locator("#k").fill("25")
         visit.press("Show what to expect")
@@ -110,7 +110,7 @@ def test_every_page_is_for_everybody(
         for path in (f"{waits}/columns", f"{waits}/columns/one?name=mood", f"{project}/goal", f"{project}/goal/guide"):
             visit.go(f"/p/{path}")
             visit.check()
-        visit.go(f"/p/{project}/goal/guide?who=me&what=rows&against=anybody")
+        visit.go(f"/p/{project}/goal/guide?want=rows&who=public&often=monthly")
         visit.check()
         for goal in ("synthesize", "anonymize", "perturb", "sketch"):
             visit.go(f"/p/{project}/goal")

@@ -2,7 +2,8 @@
 
 For each release the attacker is told, as the strongest outsider would know it, which record is which row of the table,
 and who was handed in but suppressed. Then all that intersecting and subtracting the tables can single out is looked at:
-k, l and t are computed afresh, in plain Python.
+k, l and t are computed afresh, in plain Python. What is singled out are rows, and rows look alike whether they are not
+in a table because their person was absent or because they were suppressed.
 """
 
 from __future__ import annotations
@@ -92,10 +93,10 @@ def _groups(held: Sequence[Held]) -> Iterator[tuple[int, str, set[Record]]]:
         for chosen in itertools.combinations(numbers, size):
             by: dict[Any, set[Record]] = defaultdict(set)
             for r in everybody:
-                by[tuple(held[j].cell.get(r, "absent") for j in chosen)].add(r)
+                by[tuple(held[j].cell.get(r) for j in chosen)].add(r)
             for states, group in by.items():
                 for j, state in zip(chosen, states, strict=True):
-                    if state not in (None, "absent"):
+                    if state is not None:
                         yield j, f"cells {states} of releases {chosen}", group
     cells = [_by_cell(h.cell) for h in held]
     for i, j in itertools.permutations(numbers, 2):

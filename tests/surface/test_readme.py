@@ -40,7 +40,8 @@ def test_the_schema_on_its_page_is_valid(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     (tmp_path / "icd10.txt").write_text("A00\nA01\n", encoding="utf-8")  # the list that the page names
     text = (ROOT / "docs" / "schema.md").read_text(encoding="utf-8")
-    schema, source, *_ = re.findall(r"```toml\n(.*?)```", text, re.S)
+    schema, levels, source, *_ = re.findall(r"```toml\n(.*?)```", text, re.S)
+    assert all(column.levels for column in dc.Domain.from_toml(levels))
     named = ("age", "children", "income", "born", "arrived", "size", "diagnosis", "sex")
     assert dc.Domain.from_toml(schema).names == named
     declared = dc.Domain.from_toml(f"{source}\n[columns.age]\nbounds = [0, 120]\n").source

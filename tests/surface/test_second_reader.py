@@ -104,7 +104,7 @@ def _is_table(made: Made) -> bool:
 
 
 def _is_csv(made: Made) -> bool:
-    return _is_table(made) and made.suffix == ".csv"
+    return _is_table(made) and made.suffix == ".csv" and '"csv": {' not in made.promise
 
 
 def _is_noisy(made: Made) -> bool:
@@ -195,7 +195,7 @@ LIES: dict[str, tuple[Callable[[Made], bool], Callable[[Made], Made]]] = {
     "a row too few": (_is_csv, lambda m: _edited(m, lambda p: None, _without_last_row(m))),
     "an identifier among the columns": (_is_csv, lambda m: _edited(m, lambda p: None, _with_column(m))),
     "sorted rows that are called shuffled": (
-        lambda m: _has_weight(m) and m.suffix == ".csv",
+        lambda m: _has_weight(m) and m.suffix == ".csv" and '"csv": {' not in m.promise,
         lambda m: _edited(m, lambda p: None, _sorted_rows(m)),
     ),
     "persons where rows were counted": (_is_table, lambda m: _edited(m, lambda p: p.update(unit="one person"))),

@@ -15,7 +15,7 @@ from typing import Any
 
 from discreet.accounts.book import FORMAT, VERSION, WITH_DELTA, Entry, Totals
 from discreet.accounts.chain import Chain, Disk
-from discreet.accounts.facts import heads_of, step_facts, steps_of, unit_facts, unit_of, unit_text
+from discreet.accounts.facts import heads_of, step_facts, steps_of, unit_column, unit_facts, unit_of, unit_text
 from discreet.accounts.standing import Standing
 from discreet.core import KINDS, LARGEST_BUDGET, SURE_DELTA, Exact, Guarantee, Kind, Line, checks
 from discreet.core.budget import zcdp_to_epsilon
@@ -318,8 +318,8 @@ class Account(Standing):
 
     def _check_unit(self, unit: Any) -> None:
         wanted, asked = self._totals.opened["unit"], unit_facts(unit)
-        if asked != wanted:
-            shell = "" if asked == "row" else f" ... --person {shlex.quote(asked['person'])}"
+        if (named := unit_column(asked)) != unit_column(wanted):
+            shell = "" if named is None else f" ... --person {shlex.quote(named)}"
             raise SchemaError(
                 f"the account {self.dataset!r} protects {unit_text(wanted)}, the release {unit_text(asked)}; declare "
                 f"the unit of the account in the schema, or charge an account with the unit of the release: "

@@ -114,7 +114,7 @@ def _steps(value: Any) -> bool:
 
 
 def _unit(value: Any) -> bool:
-    return value == "row" or (isinstance(value, dict) and set(value) == {"person"} and _text(value["person"]))
+    return value == "row" or (isinstance(value, dict) and len(value) == 1 and all(map(_text, value.values())))
 
 
 _SIGNED: dict[str, Callable[[Any], bool]] = {"when": _text, "who": _text}

@@ -6,25 +6,32 @@ from typing import Any
 
 from discreet.accounts.book import Entry
 from discreet.accounts.laws import IN_RHO, Price
-from discreet.core import Guarantee, Line
+from discreet.core import Guarantee, Line, Person
 from discreet.errors import InvalidType
 
 
 def unit_facts(unit: Any) -> Any:
-    """Return a unit of privacy as an account writes it: "row", or the column that names a person."""
+    """Return a unit of privacy as an account writes it: "row", or the name of the unit and its column."""
     if unit is None or unit == "row":
         return "row"
-    named = unit.get("person") if isinstance(unit, Mapping) else getattr(unit, "column", None)
+    unit = unit.to_dict() if isinstance(unit, Person) else unit
+    pairs = unit.items() if isinstance(unit, Mapping) else ()
+    called, named = next(((key, held) for key, held in pairs if key not in ("rows", "group", "per_group")), ("", None))
     if not isinstance(named, str) or not named:
         meant = unit.strip() if isinstance(unit, str) else ""
         said = f'unit=dc.Person("{meant if meant.isidentifier() else "user"}", rows=8)'
         raise InvalidType("unit", unit, "'row' or a Person, as the domain has it", f"{said} or unit=domain.unit")
-    return {"person": named}
+    return {called: named}
 
 
 def unit_text(unit: Any) -> str:
     """Return a unit in words."""
-    return "one row" if unit == "row" else f"one person (column {unit['person']!r})"
+    return "one row" if unit == "row" else "".join(f"one {name} (column {column!r})" for name, column in unit.items())
+
+
+def unit_column(unit: Any) -> str | None:
+    """Return the column that names the units; None for rows. Accounts are compared by it, whatever a unit is called."""
+    return None if unit == "row" else str(next(iter(unit.values())))
 
 
 def unit_of(promise: Guarantee) -> Any:

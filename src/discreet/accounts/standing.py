@@ -7,7 +7,7 @@ from typing import Any
 from discreet.accounts.book import Entry, Totals
 from discreet.accounts.chain import Chain
 from discreet.accounts.composition import Neighbours, compose
-from discreet.accounts.facts import prices_of, unit_text
+from discreet.accounts.facts import prices_of, unit_column, unit_text
 from discreet.accounts.laws import Price
 from discreet.core import Budget, html
 from discreet.core.budget import zcdp_to_epsilon
@@ -47,8 +47,7 @@ class Standing:
     @property
     def person(self) -> str | None:
         """The column that names persons; None if the unit is a row."""
-        unit = self._totals.opened["unit"]
-        return None if unit == "row" else str(unit["person"])
+        return unit_column(self._totals.opened["unit"])
 
     @property
     def currency(self) -> str:

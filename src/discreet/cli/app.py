@@ -17,6 +17,7 @@ from rich.markup import escape
 from discreet._version import __version__
 from discreet.cli import ask, audit, plan, sketch, synopsis, tables, verbs
 from discreet.cli.account import account
+from discreet.cli.choose import register as register_choose
 from discreet.cli.collect import collect
 from discreet.cli.common import console, echo, group, warn, warn_if_seeded, working
 from discreet.cli.data import data
@@ -48,11 +49,13 @@ SHOWN = {
     "aggregate": sketch.show_counts, "merge": sketch.show_counts, "estimate": sketch.show_estimates,
     "sketch-plan": sketch.show_plan, "distinct": sketch.show_bitmap, "overlap": sketch.show_overlap,
     "risk": tables.show_risk, "attack": tables.show_attack, "audit": audit.show, "report": tables.show_report,
+    "compare": tables.show_report,
     "plan": plan.show, "ask": ask.show,
 }  # fmt: skip
 for _kind in KINDS.values():
     _extra = {"list": audit.listed} if _kind.name == "audit" else None
     add(sketch.sketch if _kind.words.startswith("sketch ") else app, _kind, SHOWN[_kind.name], _extra)
+register_choose(app)
 register_prepare(app)
 register_run(app, SHOWN)
 register_schema(app)
@@ -121,9 +124,9 @@ def _tell(result: Any) -> None:
 
 #: The verbs in the order in which a newcomer needs them.
 _PANELS = {
-    "Start here": ("demo", "data", "plan", "schema", "account", "run", "studio", "prepare"),
+    "Start here": ("demo", "choose", "data", "plan", "schema", "account", "run", "studio", "prepare"),
     "Release": ("synopsis", "synthesize", "cluster", "anonymize", "perturb", "sketch", "collect"),
-    "Check and show": ("ask", "risk", "attack", "audit", "report", "study"),
+    "Check and show": ("ask", "risk", "compare", "attack", "audit", "report", "study"),
 }
 
 

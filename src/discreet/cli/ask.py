@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from discreet.cli.common import console, show_table, warn_if_seeded
+from discreet.cli.common import console, show_files, show_table, warn_if_seeded
 
 #: Groups that a terminal shows.
 _MOST = 40
@@ -39,6 +39,7 @@ def show(result: Any) -> None:
         )
     if result.more is not None:
         _show_groups(result.more.to_arrow(), told["level"])
+    show_files(*result.files.values())
     warn_if_seeded(told["seeded"])
 
 
@@ -60,4 +61,4 @@ def _show_groups(groups: Any, level: float) -> None:
     if any(round(row["count"]) < 0 for row in shown):
         console.print("A negative count means few rows or none. It is kept, so that groups add up.")
     if len(groups) > _MOST:
-        console.print(f"and {len(groups) - _MOST:,} more groups; use --json for all")
+        console.print(f"and {len(groups) - _MOST:,} more groups; use --json or -o for all")

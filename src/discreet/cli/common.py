@@ -123,6 +123,11 @@ def show_result(show: Callable[[Any], None], result: Any, as_json: bool) -> None
         echo(printed)
     elif all(open_number(path) != 1 for path in result.files.values()):  # a page on standard output stays alone
         show(result)
+        if told := result.figures.get("fitness"):
+            console.print(f"[bold]Good for.[/] {escape(told['line'])}", highlight=False)
+    for text in result.figures.get("doubts", ()):
+        line = f"[bold red]{escape(text[:1].upper() + text[1:])}.[/]"
+        Console(stderr=True).print(line, highlight=False, soft_wrap=True)
     warn(result.figures.get("warnings", ()))
 
 
@@ -174,7 +179,7 @@ def preview(table: Any) -> None:
 
 def measures(title: str, rows: Any) -> None:
     """Show measures with their values and meanings."""
-    show_table(title, ("measure", "value", "meaning"), rows, right=("value",), prose=("meaning",))
+    show_table(title, ("measure", "value", "meaning"), rows, right=("value",), prose=("measure", "meaning"))
 
 
 #: Columns of prose wrap at the first width; other cells of a turned table at the second.
@@ -188,11 +193,12 @@ def show_table(
     *,
     right: Sequence[str] = (),
     prose: Sequence[str] = (),
-    keep: Sequence[str] = (),
-    spare: Sequence[str] = (),
     sample: bool = False,
 ) -> None:
-    """Show a table. If it is too wide, rows become columns, or columns are left out; those not spare are named."""
+    """Show a table. If it is too wide, rows become columns, or several tables have some columns each.
+
+    No column is left out. Of a ``sample``, some rows may be.
+    """
     cells = [list(row) for row in rows]
     empty = [j for j, name in enumerate(names) if not name and not any(row[j] for row in cells)]
     names = [name for j, name in enumerate(names) if j not in empty]  # empty remarks
@@ -211,16 +217,13 @@ def show_table(
         turned = [[name, *(row[j] for row in cells[:shown])] for j, name in enumerate(names)]
         _draw(title, ["", *map(str, range(1, shown + 1))], turned, (), ())
         return
-    kept: list[int] = []
-    used = 1
-    for j in sorted(range(len(names)), key=lambda j: (j > 0, names[j] not in keep, j)):
-        if not kept or used + least[j] + 3 <= room:
-            kept.append(j)
-            used += least[j] + 3
-    kept.sort()
-    _draw(title, [names[j] for j in kept], [[row[j] for j in kept] for row in cells], right, prose)
-    if left := ", ".join(name for j, name in enumerate(names) if name and j not in kept and name not in spare):
-        console.print(f"[dim]These columns do not fit: {escape(left)}. Use a wider window, or --json.[/]")
+    rest = list(range(1, len(names)))
+    while rest:  # several tables, each with the first column
+        part, used = [0], least[0] + 4
+        while rest and (len(part) == 1 or used + least[rest[0]] + 3 <= room):
+            used += least[rest[0]] + 3
+            part.append(rest.pop(0))
+        _draw(title, [names[j] for j in part], [[row[j] for j in part] for row in cells], right, prose)
 
 
 def _draw(
@@ -231,7 +234,8 @@ def _draw(
     table = Table(title=escape(title), title_justify="left")
     for name in names:
         aligned: Any = "right" if name in right else "left"
-        table.add_column(escape(name), justify=aligned, overflow="fold", no_wrap=False)
+        whole = name in right and max(map(cell_len, (row[names.index(name)] for row in rows)), default=0) <= _WIDE
+        table.add_column(escape(name), justify=aligned, overflow="fold", no_wrap=whole)
     for row in rows:
         table.add_row(*map(escape, row))
     console.print(table)

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from discreet.cli.common import console, show_files
+from discreet.cli.common import console, show_files, show_table
 from discreet.core import counted
 
 _STEPS = "▁▂▃▄▅▆▇█"
@@ -14,9 +14,6 @@ _STEPS = "▁▂▃▄▅▆▇█"
 
 def show(result: Any) -> None:
     """Show one table per question."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     from discreet.reporting.pages import UNITS, needed, percent, shown_bounds
 
     found, given = result.artifact, result.job.parameters
@@ -27,36 +24,42 @@ def show(result: Any) -> None:
         f"{f' at delta {found.delta:g}' if found.delta else ''}. No data were read.\n"
     )
     for question, unit in UNITS.items():
-        table = Table(title=f"{question}: {unit}", title_justify="left", box=SIMPLE_HEAD)
-        table.add_column("method (promise)", overflow="fold")
-        table.add_column("error", justify="right")
-        table.add_column(f"at epsilon {ends}", no_wrap=True)
+        names = ["method (promise)", "error", f"at epsilon {ends}", "release"]
         if target_error is not None:
-            table.add_column(f"epsilon for {target_error:g}", justify="right")
-        table.add_column("release", overflow="fold")
-        notes = []
+            names.insert(3, f"epsilon for {target_error:g}")
+        rows, notes = [], []
         for row in found.rows:
             if row.question != question:
                 continue
             error = f"{'' if row.sense == 'about' else row.sense + ' '}{percent(row.error)}"
             free = row.model == "syntactic"  # of any epsilon
             more = [] if target_error is None else ["" if free else needed(row.needed_epsilon)]
-            curve = "" if free else sparkline(row.curve)
-            table.add_row(f"{escape(row.method)} ({row.model})", error, curve, *more, escape(row.release))
+            rows.append(
+                [f"{row.method} ({row.model})", error, "" if free else sparkline(row.curve), *more, row.release]
+            )
             notes.append(f"{row.method}: {row.reading}")
-        console.print(table)
+        show_table(f"{question}: {unit}", names, rows, right=[names[1], *names[3:-1]], prose=[names[0], names[-1]])
         console.print(f"[dim]{escape('; '.join(notes))}.[/]\n", highlight=False)
     if found.bounds:
-        table = Table(title="persons: count of one value, a share of all rows", title_justify="left", box=SIMPLE_HEAD)
-        for name in ("rows per person", "rows lost", "bias", "noise", "error"):
-            table.add_column(name, justify="right")
+        names = ["rows per person", "rows lost", "bias", "noise", "error"]
         best = min(found.bounds, key=lambda bound: bound.error)
-        for bound in shown_bounds(found):
-            shares = [percent(v) for v in (bound.lost, bound.bias, bound.noise, bound.error)]
-            table.add_row(f"{bound.rows:,}{' (best)' if bound is best else ''}", *shares)
-        console.print(table)
+        rows = [
+            [f"{bound.rows:,}{' (best)' if bound is best else ''}"]
+            + [percent(v) for v in (bound.lost, bound.bias, bound.noise, bound.error)]
+            for bound in shown_bounds(found)
+        ]
+        show_table("persons: count of one value, a share of all rows", names, rows, right=names)
         said = f"Assuming geometric numbers of rows for {found.persons:,} persons; heavier tails lose more rows"
         console.print(f"[yellow]{said}.[/] This epsilon protects one person.\n", highlight=False)
+    if (told := found.later) is not None:
+        wait = f", or wait {counted(told['wait'], 'table')} until {found.k} of a group have left" * bool(told["wait"])
+        console.print(
+            f"[bold]Next anonymous tables (k = {found.k}).[/] People who leave or change take others of their group "
+            f"with them: about {told['second']:.0%} of the first table's people are left out of the second and "
+            f"{told['sixth']:.0%} of the sixth{wait}. New people need groups of about {told['group']:,}. Larger groups "
+            "in the first table ([cyan]--max-depth[/]) lose fewer people later.\n",
+            highlight=False,
+        )
     show_files(*result.files.values())
 
 

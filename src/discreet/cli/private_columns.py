@@ -49,7 +49,7 @@ class PrivateColumns:
             if column not in names:
                 near = checks.nearest(column, list(names)) or names[0]
                 raise InvalidArgument(_FLAG, column, "a column of the table", f"{_FLAG} {near}")
-            if declared.get(column):
+            if declared.get(column, {}).keys() - {"role", "missing"}:
                 raise SchemaError(f"{column!r} is already declared; leave out its declaration, or {_FLAG} {column}")
         persons = [name for name in names if declared.get(name, {}).get("role") == "person"]
         if len(persons) != 1:

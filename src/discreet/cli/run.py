@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from discreet.cli import look
-from discreet.cli.common import console, echo, warn, working
+from discreet.cli.common import console, echo, show_result, working
 from discreet.cli.verbs import verb
 from discreet.core import counted, unfit
 from discreet.core.schema import is_address
@@ -48,11 +49,7 @@ def register(app: typer.Typer, shown: Mapping[str, Any]) -> None:
         if check:
             _show_valid(chosen, as_json)
             return
-        if as_json:
-            echo(result.to_dict())
-        else:
-            shown[chosen.kind](result)
-        warn(result.figures.get("warnings", ()))
+        show_result(shown[chosen.kind], replace(result, printed=result.to_dict()), as_json)
         if result.failed:
             raise typer.Exit(1)
 

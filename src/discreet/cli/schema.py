@@ -31,8 +31,10 @@ def register(app: typer.Typer) -> None:
         option("look", "whole", "Number of rows to look at for formats and types. Every guarantee will state it.", 100,
             default=0, low=0),
         option("codebook", "file", "Public names and categories of the columns, in a C4.5 names file.", "adult.names"),
-        option("declare", "texts", "Declare columns: age=0..120, cost=0:9e3, sex=f,m, name=identifier.",
+        option("declare", "texts", "Declare columns: age=0..120, cost=0:9e3, sex=f,m, zip=code:[0-9]{5}, id=person.",
             ["age=0..120"]),
+        option("rule", "texts", "An order, difference or sum that every row keeps; repeat it for more.",
+            ["admission <= discharge"]),
         option("known", "flag", "Use public bounds and categories of columns with well-known names. Check them.",
             True),
         option("private_categories", "texts", "Select the categories of this column privately; needs a budget.",
@@ -70,7 +72,8 @@ def schema(
 
 def _draft(
     data: str, *, header: bool | None, rows: int, sheet: str, skip: int, output: Path | None, as_json: bool,
-    book: dict[str, dict[str, Any]], declare: list[str] | None, known: bool, private: PrivateColumns,
+    book: dict[str, dict[str, Any]], declare: list[str] | None, rule: list[str] | None, known: bool,
+    private: PrivateColumns,
 ) -> None:  # fmt: skip
     look.look([(TABLE, data)])
     from discreet import engines
@@ -105,6 +108,9 @@ def _draft(
     if headed and len(names) == 1:
         hint = "There is only one name. If it is a title above the table, use --skip 1."
         found = replace(found, reasons=(*found.reasons, hint))
+    if source.parts[0].repeats:
+        hint = "Several columns have one name. Later ones are numbered, as name_2."
+        found = replace(found, reasons=(*found.reasons, hint))
     if rows and not source.types:
         found = first_line.look(found, source, rows)
     columns = {}
@@ -124,7 +130,7 @@ def _draft(
         for name, words in selected.items():
             columns[name] = merged(columns[name], {"categories": words, "missing": "own"} if words else {})
     more: dict[str, Any] = {"dialect": found.dialect, "reasons": found.reasons, "kinds": found.kinds}
-    text = draft_schema(names, data, read=read, labels=source.labels, declared=columns, **more)
+    text = draft_schema(names, data, read=read, labels=source.labels, declared=columns, rules=rule or (), **more)
     named = list(dict.fromkeys(name for name in names if name))  # the draft explains the others
     open_ = [n for n in named if undeclared({**({"kind": found.kinds[n]} if n in found.kinds else {}), **columns[n]})]
     if output is not None:
@@ -187,7 +193,7 @@ def _by_codebook(data: str, found: Any, book: dict[str, Any], header: bool | Non
 def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None:
     """Check a schema file, whether it fits a table, and with ``rows`` how well."""
     from discreet import engines
-    from discreet.core import Domain
+    from discreet.core import Domain, shown_levels
     from discreet.engines import Doubts, examine
 
     domain = Domain.from_toml(Path(schema_file))
@@ -199,8 +205,10 @@ def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None
         fits = domain if there.issuperset(domain.names) else domain.without_functions()
         engines.open(data, fits)  # refuses a table without the declared columns
     doubts = examine(fits, data, rows) if data is not None and rows else Doubts([], [], {})
+    levels = {c.name: lines for c in domain if (lines := shown_levels(c))}
     facts = {
         "columns": list(domain.names),
+        "levels": levels,
         "source": domain.source.to_dict(),
         **asdict(doubts),
         **domain.facts.to_dict(),
@@ -214,6 +222,10 @@ def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None
     console.print(f"[bold]{counted(len(domain), 'column')}[/] {are} declared completely{found}.")
     for text in domain.facts.sentences:
         console.print(f"  Public fact: {escape(text)}.", highlight=False, soft_wrap=True)
+    for name, lines in levels.items():
+        console.print(
+            "\n    ".join([f"  Levels of {escape(name)}:", *map(escape, lines)]), highlight=False, soft_wrap=True
+        )
     told = {
         "none": f"no value in the first {rows} rows can be read as declared",
         "most": f"few values in the first {rows} rows can be read as declared; the others count as missing",

@@ -17,8 +17,6 @@ def show(result: Any) -> None:
     show_ledger(made.guarantee, result.files["release"])
     console.print(f"[bold]Synopsis.[/] {escape(summary(made))}")
     _show_counted(made)
-    if made.uncut:
-        console.print(f"Never split, so their distribution is unknown: {escape(', '.join(made.uncut))}.")
     if made.uncut or made.hidden is not None:
         console.print(
             "Fewer columns give better estimates: try [cyan]--columns[/], or [cyan]discreet synthesize[/] for many."
@@ -37,7 +35,7 @@ def _show_counted(made: Any) -> None:
 
     if isinstance(unit := made.domain.unit, Person):
         are = "is" if unit.l1 == 1 else "are"
-        most = f"At most {counted(unit.l1, 'row')} of one person {are} counted"
+        most = f"At most {counted(unit.l1, 'row')} of one {unit.called} {are} counted"
         console.print(f"{most}, and no row that cannot be read as declared.")
     elif any(column.missing == "drop" for column in made.domain):
         # Always the same words: their number is a raw count, which must not appear.
@@ -50,12 +48,10 @@ def show_rows(result: Any) -> None:
 
     made, told = result.artifact, result.figures
     show_ledger(made.guarantee, result.files["release"])
-    together = [" by ".join(names) for names in told["measured"]]
-    shown = ", ".join(dict.fromkeys(together[:8]))
-    more = f" and {len(together) - 8} more" if len(together) > 8 else ""
     console.print(
-        f"[bold]Rows.[/] {told['sampled']:,} synthetic rows; {escape(rows_text(made.total))} were counted. "
-        f"Measured together: {escape(shown) or 'nothing'}{more}. Other relations are assumptions of the model."
+        f"[bold]Rows.[/] {told['sampled']:,} synthetic rows; "
+        f"{rows_text(made.total, 'weight' in told['parameters'])} were counted. "
+        f"{counted(len(told['measured']), 'set')} of columns measured together; other relations are those of the model."
     )
     _show_counted(made)
     show_files(told["table"])
@@ -74,15 +70,19 @@ def show_clusters(result: Any) -> None:
     made, (found, table) = result.artifact, result.more
     if result.job.schema is not None:  # a new release
         show_ledger(made.guarantee, result.files.get("release"))
-    rows = []
+    rows: list[list[str]] = []
     for row, doubtful in zip(table.to_pylist(), found.may_be_noise.tolist(), strict=True):
         cells = [f"{value:,.6g}" if isinstance(value, float) else str(value) for value in row.values()]
-        rows.append([*cells, *(["may be only noise" if doubtful else ""] if found.may_be_noise.any() else [])])
+        rows.append(
+            [
+                str(len(rows) + 1),
+                *cells,
+                *(["may be only noise" if doubtful else ""] if found.may_be_noise.any() else []),
+            ]
+        )
     numbers = ["± standard error" if name == "weight_std_error" else name for name in table.column_names]
     names = [*numbers, *([""] if found.may_be_noise.any() else [])]
-    # Weights and errors stay if some columns do not fit.
-    kept = names[len(found.columns) + len(found.categories) :]
-    show_table(weighed(made, found), names, rows, right=numbers, keep=kept, spare=list(found.categories))
+    show_table(weighed(made, found), ["centre", *names], rows, right=["centre", *numbers])
     if found.note:
         console.print(f"[yellow]Note:[/] {escape(found.note)}.")
     if told := unlisted_rows(made):

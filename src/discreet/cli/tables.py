@@ -42,10 +42,18 @@ def show_anonymous(result: Any) -> None:
                 'something, declare [cyan]kind = "ordered"[/] in the schema.',
                 highlight=False,
             )
-    if facts.get("earlier_releases") and facts.get("leaves_merged", 0) > facts["cells"]:
+    if facts.get("earlier_releases"):
+        _show_earlier(facts)
+    for name, n in result.figures.get("blank", {}).items():
+        share = f"{n:,} of {counted(len(release), 'row')}"
         console.print(
-            f"{counted(facts['leaves_merged'], 'cell')} had to be merged, so that the rules hold with the earlier "
-            "releases too. A release of the new people alone may have finer groups."
+            f"[yellow]{escape(name)} is blank in {share}:[/] it was missing there, or not as declared.", highlight=False
+        )
+    for name, share in facts.get("nearly_unique", {}).items():
+        console.print(
+            f"[yellow]{100 * share:.0f} % of the rows have a value of {escape(name)} that occurs once:[/] who knows it "
+            "finds the row. Round it before the release.",
+            highlight=False,
         )
     way = "--method density-tree " if facts["method"] == "Microaggregation" else ""
     for name, share in result.figures["given_away"].items():
@@ -56,6 +64,21 @@ def show_anonymous(result: Any) -> None:
         )
     _files(result)
     preview(release.table if hasattr(release, "table") else release.head)
+
+
+def _show_earlier(facts: Any) -> None:
+    """Show what the earlier releases cost: rows left out, and why, and merged cells."""
+    before, new = facts["left_out_published_before"], facts["left_out_never_published"]
+    why = [f"{before:,} published before, so that people who left or changed hide among them"] * bool(before)
+    why += [f"{new:,} never published, because too few new people are in their groups"] * bool(new)
+    if why:
+        much = before + new > 0.1 * (facts["rows"] + before + new)
+        told = f"Left out because of the {counted(facts['earlier_releases'], 'earlier release')}: {'; '.join(why)}."
+        console.print(f"[yellow]{told}[/]" if much else told, highlight=False)
+    if facts.get("leaves_merged", 0) > facts["cells"]:
+        told = f"{counted(facts['leaves_merged'], 'cell')} had to be merged, so that the rules hold with the earlier "
+        told += "releases too. New people alone may have finer groups: [cyan]--on-conflict new[/]."
+        console.print(told, highlight=False)
 
 
 def show_perturbed(result: Any) -> None:
@@ -114,11 +137,11 @@ def show_report(result: Any) -> None:
         for text in contradictions(facts):
             console.print(f"[bold red]{escape(text)}[/]", highlight=False)
         console.print("[bold red]The file claims:[/]", highlight=False)
-    for line in facts["promise"]["plain"]:
+    for line in facts["promise"]["plain"] if result.job.kind == "report" else ():
         console.print(escape(line))
-    page = escape(str(result.files["report"]))
-    console.print(f"[bold]Page[/] [cyan]{page}[/] (open it in a browser)")
-    if "against" in result.job.parameters:
+    for page in result.files.values():
+        console.print(f"[bold]Page[/] [cyan]{escape(str(page))}[/] (open it in a browser)")
+    if "comparison" in facts:
         if found := facts["comparison"].get("together"):
             from discreet.evaluation.comparison import comparison_rows
 
@@ -127,7 +150,9 @@ def show_report(result: Any) -> None:
 
         if found := loss_rows(facts["comparison"].get("information_loss")):
             measures("What the cells leave open", found)
-        console.print("[bold red]The page compares with the raw table: keep it confidential.[/]")
+        console.print(
+            "[bold red]Not for publication: these figures come from the raw table. Keep them confidential.[/]"
+        )
     if facts["checks"]["seeded"]:
         console.print("[bold red]Seeded: this release must not be published.[/]")
     if result.failed:

@@ -23,6 +23,7 @@ from discreet.clustering.central.lloyd import DPLloyd
 from discreet.clustering.central.private_kmeans import PrivateKMeans
 from discreet.core import (
     Categorical,
+    Code,
     Declared,
     Domain,
     EstimatorHtml,
@@ -87,7 +88,7 @@ class DomainScaler(Declared, EstimatorHtml, OneToOneFeatureMixin, TransformerMix
             note_columns(self, X)
         _refuse_persons(declared)
         for column in released_columns(declared):
-            if isinstance(column, Categorical):
+            if isinstance(column, (Categorical, Code)):
                 why = "has categories, which have no distance"
                 raise SchemaError(f"column {column.name!r} {why}; leave it out with domain.select([...])")
         self._declared, self.domain_ = declared, released_columns(declared)
@@ -115,6 +116,11 @@ class DomainScaler(Declared, EstimatorHtml, OneToOneFeatureMixin, TransformerMix
 
 def _refuse_persons(declared: Domain) -> None:
     """Refuse to hide from what follows whose rows they are: it would promise something about rows by accident."""
+    if declared.weights:
+        raise SchemaError(
+            f"column {declared.weights[0]!r} has the role 'weight', and what follows a scaler would not see it; try "
+            'dc.PrivateKMeans(domain=domain, scale="domain") without a scaler, or leave the column out'
+        )
     people = [c.name for c in declared if c.role == "person"]
     if (people or isinstance(declared.unit, Person)) and declared.unit != "row":
         whose = declared.unit.column if isinstance(declared.unit, Person) else people[0]
@@ -131,8 +137,8 @@ def _refuse_moved_persons(before: list[tuple[str, Any]], step: Any) -> None:
     moved = [name for name, given in before if given is not None and given != "passthrough"]
     if isinstance(unit, Person) and moved:
         raise SchemaError(
-            f"the unit is one person (column {unit.column!r}), and step {moved[0]!r} would map that column like the "
-            "others: it would no longer say whose rows they are; try the private estimator without steps in front"
+            f"the unit is one {unit.called} (column {unit.column!r}), and step {moved[0]!r} would map that column like "
+            "the others: it would no longer say whose rows they are; try the private estimator without steps in front"
         )
 
 

@@ -57,7 +57,7 @@ class Domain:
     columns : mapping
         From column name to ``(low, high)`` (a tuple: bounds, also dates), ``["a", "b"]`` (a list: categories), a
         mapping with the keys of a schema file (``bounds`` or ``categories``, ``role``, ``missing``), a `Numeric`,
-        `Integer`, `Date`, `Time` or `Categorical`, or the result of `categories_from`.
+        `Integer`, `Date`, `Time`, `Code` or `Categorical`, or the result of `categories_from`.
     source : Dialect or mapping, optional
         The format of the table's files; the ``[source]`` of a schema file. It does not count when domains are compared.
     unit : "row" or Person, optional
@@ -69,6 +69,9 @@ class Domain:
     impossible : sequence of mapping, optional
         Combinations of values of two or three columns that no row has, each written as for `Synopsis.count`. Like
         functions, these are public facts (`discreet.core.columns.facts`), not read from this table.
+    rules : sequence of str, optional
+        Orders, differences and sums that every row keeps: ``"admission <= discharge"``, ``"discharge - admission <=
+        90"``, ``"total = ward + drugs"``. See `discreet.core.columns.rules`.
 
     Examples
     --------
@@ -92,14 +95,15 @@ class Domain:
         source: Any = None,
         functions: Any = None,
         impossible: Any = None,
+        rules: Any = None,
     ) -> None:
         if isinstance(columns, Domain) or not isinstance(columns, Mapping):
             kind = type(columns).__name__  # not the object: it may be the data
             raise InvalidType("columns", kind, "a mapping from column name to bounds", '{"age": (0, 120)}')
         read = [kinds.read_column(name, declared) for name, declared in columns.items()]
         self._setup(read, named=True, unit=unit, source=source)
-        if functions is not None or impossible is not None:
-            self._facts = Facts.read({c.name: c for c in self._columns}, functions, impossible)
+        if functions is not None or impossible is not None or rules is not None:
+            self._facts = Facts.read({c.name: c for c in self._columns}, functions, impossible, rules)
 
     def _setup(
         self, columns: Sequence[Column], *, named: bool, unit: Any = None, source: Any = None, facts: Facts = NO_FACTS
@@ -115,6 +119,9 @@ class Domain:
         self._index = {c.name: i for i, c in enumerate(columns)}
         self._low = np.array([c.low for c in columns])
         self._high = np.array([c.high for c in columns])
+        if len(self.weights) > 1:
+            listed = ", ".join(map(repr, self.weights))
+            raise SchemaError(f"columns {listed} all have the role 'weight'; only one can, and others are attributes")
         if isinstance(self._unit, Person):
             _check_groups(self._unit, self._index, columns)
 
@@ -224,12 +231,22 @@ class Domain:
         return self._facts
 
     def without_functions(self) -> Domain:
-        """Return the columns that are not functions of others. Facts about a function become facts about its source."""
-        if not self._facts.functions:
+        """Return the columns that are read: no functions of others, whose facts become facts about their sources, and
+        no sums.
+        """
+        unread = self._facts.sources.keys() | self._facts.rules.unread
+        if not unread:
             return self
-        kept = [c for c in self._columns if c.name not in self._facts.sources]
+        kept = [c for c in self._columns if c.name not in unread]
         facts = self._facts.without_functions({c.name: c for c in self._columns})
         return Domain._of(kept, named=self._named, unit=self._unit, source=self._source, facts=facts)
+
+    def modelled(self) -> Domain:
+        """Return the columns of a model that keeps the rules: differences instead of ends, and no sums."""
+        if not self._facts.rules.texts:
+            return self
+        columns = self._facts.rules.modelled(self._columns)
+        return Domain._of(columns, named=self._named, unit=self._unit, source=self._source, facts=self._facts)
 
     @property
     def source(self) -> Dialect:
@@ -250,6 +267,11 @@ class Domain:
     def bounds(self) -> Box:
         """The whole domain as a box."""
         return Box(self._low, self._high)
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """The column of weights, if there is one."""
+        return tuple(c.name for c in self._columns if c.role == "weight")
 
     def column(self, name: str) -> Column:
         """Return one column's declaration."""
@@ -349,7 +371,7 @@ def _as_person(column: Column, unit: Unit | None) -> Column:
         return column
     if column.name != unit.column or column.role not in ("attribute", "identifier", "person"):
         raise SchemaError(
-            f"the unit is one person by column {unit.column!r}, but column {column.name!r} has the role "
+            f"the unit is one {unit.called} by column {unit.column!r}, but column {column.name!r} has the role "
             f"{column.role!r}; only {unit.column!r} can have the role 'person', and no other"
         )
     return replace(column, role="person")
@@ -361,8 +383,8 @@ def _check_groups(unit: Person, declared: Mapping[str, int], columns: Sequence[C
         column = columns[declared[name]] if name in declared else None
         if column is not None and not isinstance(column, (Categorical, Integer, Date)):
             raise SchemaError(
-                f"rows of a person cannot be grouped by column {name!r}, which is declared with bounds; group by "
-                "columns of categories, whole numbers or dates"
+                f"rows of a {unit.called} cannot be grouped by column {name!r}, which is declared with bounds; group "
+                "by columns of categories, whole numbers or dates"
             )
 
 
@@ -391,4 +413,4 @@ def dialect_of(domain: object) -> Dialect | None:
 
 
 def _ends(column: Numeric) -> tuple[Any, ...]:
-    return tuple(column.to_dict()["bounds"])
+    return tuple(column.ends())

@@ -425,6 +425,15 @@ N_ROWS: Any = option(
 SIZE_SHARE: Any = option(
     default=0.03, takes="number", above=0, below=1, help="Share of the budget that estimates the number of rows.",
 )  # fmt: skip
+EXPECT_ROWS: Any = option(
+    default=None, takes="whole", low=1, high=MOST_ROWS, example=10_000, label="Expected rows",
+    help="A public guess of the number of rows; a release with far more or fewer is marked.",
+)  # fmt: skip
+CHECK_FIRST: Any = option(
+    default=None, takes="budget", example=0.05, label="Budget of a check",
+    help="Part of the budget that first counts rows and missing values, and stops if they look wrong.",
+    details="The numbers are noisy. If the check stops a release, this part stays spent, and the rest is not.",
+)  # fmt: skip
 MAX_MEMORY: Any = option(
     default=2.0, takes="number", above=0, help="Maximum memory for cells and nodes, in GiB.",
     details="A release that would need more is refused before rows are read.",

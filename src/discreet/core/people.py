@@ -10,13 +10,13 @@ from discreet.core.domain import Domain
 from discreet.errors import SchemaError
 
 
-def released_columns(domain: Domain) -> Domain:
-    """Return the columns that may be released: all except person columns."""
-    kept = [c.name for c in domain if c.role not in NAMING]
+def released_columns(domain: Domain, *, weights: bool = True) -> Domain:
+    """Return the columns that may be released: all except person columns and, with ``weights=False``, weights."""
+    kept = [c.name for c in domain if c.role not in NAMING and (weights or c.role != "weight")]
     if not kept:
         raise SchemaError(
-            f"the schema declares only identifiers and persons ({', '.join(domain.names[:8])}), which are never "
-            "released; declare a column that does not say whose row it is"
+            f"the schema declares only identifiers, persons and weights ({', '.join(domain.names[:8])}), which are "
+            "never released; declare a column that does not say whose row it is"
         )
     return domain if len(kept) == len(domain) else domain.select(kept)
 
@@ -42,11 +42,18 @@ def check_unit(domain: Domain, *, bounded: bool = True) -> None:
     by one cannot be bounded.
     """
     named = persons(domain)
-    if isinstance(domain.unit, Person) and not bounded:
+    if domain.weights and not bounded:
         raise SchemaError(
-            f"the unit is one person (column {domain.unit.column!r}), and what is promised here is about one row that "
-            "is handed back: rows of a person add up. Keep account of them with a UserLedger (users=, ledger=), or say "
-            'that one row is meant: unit="row" in Domain(...), or --unit row'
+            f"column {domain.weights[0]!r} has the role 'weight', and rows that are randomised one by one cannot be "
+            "weighted: a weight would show whose row it is. Leave the column out, or give it the role 'attribute' to "
+            "randomise it like the others"
+        )
+    if isinstance(domain.unit, Person) and not bounded:
+        called = domain.unit.called
+        raise SchemaError(
+            f"the unit is one {called} (column {domain.unit.column!r}), and what is promised here is about one row "
+            f"that is handed back: rows of a {called} add up. Keep account with a UserLedger (users=, ledger=), or "
+            'say that one row is meant: unit="row" in Domain(...), or --unit row'
         )
     if named and domain.unit is None:
         instead = (

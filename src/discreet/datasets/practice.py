@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from importlib.resources import files
 
 import numpy as np
 
@@ -9,31 +10,6 @@ from discreet.core import checks
 
 _WARDS = ("Chirurgie", "Innere", "Kinder", "Neurologie", "Notaufnahme")
 _CAUSES = ("Bruch", "Entzündung", "Grippe", "Herz", "Krebs", "Sonstiges")
-_CENSUS = """\
-| A simulated table in the form of the UCI table Adult: this is its codebook, in the form that C4.5 reads.
->50K, <=50K.
-
-age: continuous.
-workclass: Private, Self-emp-not-inc, Self-emp-inc, Federal-gov, Local-gov, State-gov, Without-pay, Never-worked.
-fnlwgt: continuous.
-education: Bachelors, Some-college, 11th, HS-grad, Prof-school, Assoc-acdm, Assoc-voc, 9th, 7th-8th, 12th, Masters, \
-1st-4th, 10th, Doctorate, 5th-6th, Preschool.
-education-num: continuous.
-marital-status: Married-civ-spouse, Divorced, Never-married, Separated, Widowed, Married-spouse-absent, \
-Married-AF-spouse.
-occupation: Tech-support, Craft-repair, Other-service, Sales, Exec-managerial, Prof-specialty, Handlers-cleaners, \
-Machine-op-inspct, Adm-clerical, Farming-fishing, Transport-moving, Priv-house-serv, Protective-serv, Armed-Forces.
-relationship: Wife, Own-child, Husband, Not-in-family, Other-relative, Unmarried.
-race: White, Asian-Pac-Islander, Amer-Indian-Eskimo, Other, Black.
-sex: Female, Male.
-capital-gain: continuous.
-capital-loss: continuous.
-hours-per-week: continuous.
-native-country: United-States, Cambodia, England, Puerto-Rico, Canada, Germany, Outlying-US(Guam-USVI-etc), India, \
-Japan, Greece, South, China, Cuba, Iran, Honduras, Philippines, Italy, Poland, Jamaica, Vietnam, Mexico, Portugal, \
-Ireland, France, Dominican-Republic, Laos, Ecuador, Taiwan, Haiti, Columbia, Hungary, Guatemala, Nicaragua, Scotland, \
-Thailand, Yugoslavia, El-Salvador, Trinadad&Tobago, Peru, Hong, Holand-Netherlands.
-"""
 _APPS = (
     "mail", "maps", "camera", "music", "chat", "bank", "weather", "news", "notes", "clock", "video", "games", "health",
     "shop", "radio", "taxi", "train", "books", "chess", "paint",
@@ -87,8 +63,8 @@ def _hospital(rng: np.random.Generator) -> dict[str, bytes]:
 
 
 def _census(rng: np.random.Generator) -> dict[str, bytes]:
-    n = 3000
-    listed = {m[1]: m[2].split(", ") for m in re.finditer(r"^([\w-]+): (.+)\.$", _CENSUS, re.M)}
+    n, codebook = 3000, files("discreet.datasets").joinpath("census.names").read_bytes()
+    listed = {m[1]: m[2].split(", ") for m in re.finditer(r"^([\w-]+): (.+)\.$", codebook.decode(), re.M)}
     columns: dict[str, list[str]] = {}
     age = np.clip(rng.gamma(9, 4.4, n), 17, 90).astype(int)
     school = rng.integers(1, 17, n)
@@ -110,7 +86,7 @@ def _census(rng: np.random.Generator) -> dict[str, bytes]:
         columns[name] = [str(v) for v in drawn]
     columns["class"] = np.where(rich, ">50K", "<=50K").tolist()
     rows = "\n".join(", ".join(row) for row in zip(*columns.values(), strict=True))
-    return {"census.data": f"{rows}\n\n".encode(), "census.names": _CENSUS.encode()}
+    return {"census.data": f"{rows}\n\n".encode(), "census.names": codebook}
 
 
 def _phones(rng: np.random.Generator) -> dict[str, bytes]:

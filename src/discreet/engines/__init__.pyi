@@ -6,6 +6,7 @@ from .first_line import text_file as text_file
 from .gather import gather as gather
 from .gather import units_of as units_of
 from .opening import ENDINGS as ENDINGS
+from .opening import WORKBOOKS as WORKBOOKS
 from .opening import is_records as is_records
 from .opening import open as open
 from .opening import sql as sql

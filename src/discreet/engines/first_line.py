@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from discreet.engines.opening import open as open_table
 from discreet.engines.source import Source
 from discreet.engines.tables.csv_file import decoded_head
 from discreet.engines.tables.encode import Encoder
+from discreet.engines.tables.formats.cells import Cells
 from discreet.engines.tables.part import SEPARATORS, Part
 
 _NAMES = {",": "commas", **SEPARATORS}
@@ -76,7 +77,7 @@ def text_file(data: str) -> Path | None:
 
 def may_be_a_record(source: Source) -> bool:
     """Return whether the line that names the columns may be a record; then none of it may be shown."""
-    return source.headed and looks_like_a_record(source.names)
+    return source.headed and (source.parts[0].repeats or looks_like_a_record(source.names))
 
 
 def first_rows(source: Source, rows: int) -> list[list[str]]:
@@ -107,19 +108,26 @@ def look(proposed: Proposal, source: Source, rows: int) -> Proposal:
     table = source.parts[0]
     seen = _texts(table, rows)
     values = [v for column in seen for v in column]
-    missing = tuple(m for m in MISSING if m in set(values))
+    missing, encoding = tuple(m for m in MISSING if m in set(values)), proposed.dialect.encoding
     columns = [[v for v in column if v and v not in missing] for column in seen]
     marks = tuple(m for m in _MARKS if any(_marked(column, re.escape(m)) for column in columns))
     bare = [[_unmarked(v, marks) for v in column] for column in columns]
-    decimal, thousands = _number_marks(bare, proposed.dialect.delimiter)
+    typed = [[v for v in column if type(v) is str] for column in bare]
+    decimal, thousands = _number_marks(typed, proposed.dialect.delimiter)
+    bare = [[v if type(v) is str else v.replace(".", decimal) for v in column] for column in bare]
     formats = _date_formats(columns)
     true, false = _words(columns)
     dialect = replace(
         proposed.dialect, decimal=decimal, thousands=thousands, marks=marks, dates=formats, true=true, false=false,
         missing=missing, looked=rows,
+        encoding="windows-1252" if encoding == "utf-8" and any("\ufffd" in v for v in values) else encoding,
     )  # fmt: skip
     kinds = {name: _kind(c, b, dialect) for name, c, b in zip(table.names, columns, bare, strict=True)}
     return Proposal(dialect, proposed.reasons, {name: kind for name, kind in kinds.items() if kind})
+
+
+class _Number(str):
+    """A number that a workbook keeps as one: its spelling says nothing about the texts."""
 
 
 def _texts(table: Part, rows: int) -> list[list[str]]:
@@ -127,7 +135,9 @@ def _texts(table: Part, rows: int) -> list[list[str]]:
     columns: list[list[str]] = [[] for _ in table.names]
     for pieces, _ in islice(table.read(range(len(table.names)), 2**12), 64):
         for column, piece in zip(columns, pieces, strict=True):
-            column += [(v or b"").decode("utf-8", "replace").strip() for v in piece.text()[:rows].to_pylist()]
+            found = [(v or b"").decode("utf-8", "replace").strip() for v in piece.text()[:rows].to_pylist()]
+            numeric = piece.numeric.tolist() if isinstance(piece, Cells) else []
+            column += [_Number(v) if own else v for v, own in zip_longest(found, numeric[: len(found)])]
         if len(columns[0]) >= rows:
             break
     return [column[:rows] for column in columns]
@@ -144,7 +154,7 @@ def _marked(column: Sequence[str], mark: str) -> bool:
 
 
 def _unmarked(value: str, marks: Sequence[str]) -> str:
-    for mark in marks:
+    for mark in () if isinstance(value, _Number) else marks:
         value = value.removeprefix(mark).removesuffix(mark).strip()
     return value
 

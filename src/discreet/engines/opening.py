@@ -13,7 +13,7 @@ from discreet.core import Domain, promise_place
 from discreet.core.schema import Dialect, is_address, read_address, read_dialect
 from discreet.engines.source import Source
 from discreet.engines.tables.csv_file import CsvTable
-from discreet.engines.tables.escapes import file_is_escaped
+from discreet.engines.tables.escapes import format_of
 from discreet.engines.tables.formats.excel import ExcelTable
 from discreet.engines.tables.formats.sql import database
 from discreet.engines.tables.formats.statistics import StatisticsTable
@@ -28,9 +28,9 @@ _LOOSE = tuple(f"{end}{packed}" for end in (".data", ".dat", ".txt") for packed 
 _TEXT = (".csv", ".csv.gz", ".csv.zst", ".tsv", ".tsv.gz", ".tsv.zst", *_LOOSE)
 _PARQUET = (".parquet", ".pq")
 #: Readers that come with extras, by the ending of a file's name.
-_EXCEL = (".xlsx", ".xls", ".xlsb", ".xlsm", ".ods")
+WORKBOOKS = (".xlsx", ".xls", ".xlsb", ".xlsm", ".ods")
 _STATISTICS = (".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt")
-ENDINGS = (*_TEXT, *_PARQUET, *_EXCEL, *_STATISTICS)
+ENDINGS = (*_TEXT, *_PARQUET, *WORKBOOKS, *_STATISTICS)
 _FIX = 'data="people.parquet", or a data frame'
 
 
@@ -164,7 +164,7 @@ def _tables_in(folder: Path) -> list[Path]:
     # What begins so is not a table of its own: marks of Spark, hidden files, locks of open workbooks.
     held = (p for p in folder.iterdir() if p.is_file() and _suffix(p) not in (None, *_LOOSE))
     found = [p for p in held if not p.name.startswith(("_", ".", "~$"))]
-    kinds = {_suffix(p) if _suffix(p) in (*_EXCEL, *_STATISTICS) else "" for p in found}
+    kinds = {_suffix(p) if _suffix(p) in (*WORKBOOKS, *_STATISTICS) else "" for p in found}
     if len(kinds) > 1:
         # One table saved twice would hold everybody's row twice, and a promise about one row would not.
         endings = sorted({str(_suffix(p)) for p in found})
@@ -182,13 +182,14 @@ def _file(path: Path, dialect: Dialect) -> Part:
         raise DataSourceError(f"data: {str(path)!r} is not a table of a known format; its name must end in {listed}")
     if suffix in _PARQUET:
         return ParquetTable(path)
-    if suffix in _EXCEL:
-        return ExcelTable(path, dialect)
+    # One of our own releases, or a part of one, whatever the table it was made of is written like.
+    ours = promise_place(path).is_file() or promise_place(path.parent).is_file()
+    if suffix in WORKBOOKS:
+        return ExcelTable(path, Dialect() if ours else dialect)
     if suffix in _STATISTICS:
         return StatisticsTable(path, suffix)
-    # One of our own releases, or a part of one, whatever the table it was made of is written like.
-    if promise_place(path).is_file() or promise_place(path.parent).is_file():
-        return CsvTable(path, Dialect(), escaped=file_is_escaped(path))
+    if ours:
+        return CsvTable(path, *format_of(path))
     tabs = suffix.startswith(".tsv") and dialect.delimiter == ","
     return CsvTable(path, dataclasses.replace(dialect, delimiter="\t") if tabs else dialect)
 

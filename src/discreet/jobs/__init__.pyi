@@ -1,3 +1,4 @@
+from . import choosing as choosing
 from .charging import repeated as repeated
 from .charging import task_of as task_of
 from .declare import Kind as Kind

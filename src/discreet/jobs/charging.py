@@ -23,8 +23,9 @@ def task_of(job: Job) -> str | None:
     """Return a digest of the job, without rows; None if the job has a seed."""
     if "seed" in job.parameters:
         return None
-    # Not part of the price: anyone can sample more rows from a release.
+    # Not part of the price: anyone can sample more rows from a release, and write them otherwise.
     aside = {"account", "fresh", "overwrite", "n", *(each.name for each in PAGE)}
+    aside |= {"csv_dialect"} if job.kind == "synthesize" else set()
     asked = {k: v for k, v in job.parameters.items() if k not in aside}
     facts = [job.kind, str(job.table(job.data)), job.read_domain().to_toml(), asked]
     # Other groups make another table.
@@ -181,4 +182,5 @@ def standing(job: Job, made: Synopsis | Guarantee, again: bool) -> dict[str, Any
     mine = [entry for entry in account.entries if entry.digest == made.digest]
     told = {"dataset": account.dataset, "currency": account.currency, "spent": float(account.spent)}
     told |= {"total": float(account.total), "remaining": float(account.remaining)}
-    return {"account": {**told, "entry": mine[0].number if mine else None, "repeated": again, "head": account.head}}
+    return {"account": {**told, "entry": mine[0].number if mine else None, "repeated": again, "head": account.head,
+                        "releases": len(account.entries)}}  # fmt: skip

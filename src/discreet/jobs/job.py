@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _SECTIONS = ("job", "data", "schema", "parameters", "outputs")
 #: Modules of the work of kinds; by default named like the kind.
-_WORK = {"report": "pages", "plan": "pages", "cluster": "synopsis", "anonymize": "tables", "risk": "tables",
-    "aggregate": "sketch", "merge": "sketch", "estimate": "sketch", "sketch-plan": "sketch",
+_WORK = {"report": "pages", "compare": "pages", "plan": "pages", "cluster": "synopsis", "anonymize": "tables",
+    "risk": "tables", "aggregate": "sketch", "merge": "sketch", "estimate": "sketch", "sketch-plan": "sketch",
     "overlap": "distinct"}  # fmt: skip
 
 
@@ -276,9 +276,9 @@ class Job:
         return table_place(path, self.folder)
 
     @property
-    def escapes(self) -> bool:
-        """Return whether texts that look like formulas are escaped in CSV files."""
-        return bool(self.parameters.get("escape_formulas"))
+    def form(self) -> dict[str, Any]:
+        """Return how tables are written: arguments of what writes them."""
+        return {name: self.parameters[name] for name in ("escape_formulas", "csv_dialect") if name in self.parameters}
 
     @property
     def artifact(self) -> Path:
@@ -373,7 +373,7 @@ def _check_kind(kind: Any) -> None:
 def _read_schema(given: Any) -> Any:
     if given is None:
         return None
-    known("[schema]", given, ("path", "columns", "unit", "source", "functions", "impossible"))
+    known("[schema]", given, ("path", "columns", "unit", "source", "functions", "impossible", "rules"))
     if ("path" in given) == ("columns" in given) or ("path" in given and len(given) > 1):
         more = sorted(set(given) - {"path"})
         fix = 'path = "schema.toml" or [schema.columns.NAME] tables'

@@ -55,7 +55,7 @@ def json_schema(kind: Kind) -> dict[str, Any]:
     columns = {
         "type": "object",
         "properties": {"path": place, "columns": part, "unit": {"type": ["string", "object"]}, "source": part,
-            "functions": part, "impossible": {"type": "array"}},
+            "functions": part, "impossible": {"type": "array"}, "rules": {"type": "array", "items": place}},
     }  # fmt: skip
     parts: dict[str, Any] = {
         "job": _section([option("kind", "text", kind.summary, choices=(kind.name,), required=True)])

@@ -2,9 +2,9 @@
 
 A publishing call takes values, their sensitivity, a price and a label. It writes the ledger line, reads the values,
 computes the scale and draws: no line without a draw, no draw without a line. Prices are *per row*. If the unit is a
-person with at most r rows, a line states the person's price, r times the row's in ε and r² times in ρ, because r rows
-change the bounded table one after the other (Bun and Steinke 2016, proposition 1.9). A whole budget is reserved before
-any row is read (`open`), durably if an account pays.
+person with at most r rows, or weights give a row up to r copies, a line states the unit's price, r times the row's in ε
+and r² times in ρ, because r rows change the table one after the other (Bun and Steinke 2016, proposition 1.9). A whole
+budget is reserved before any row is read (`open`), durably if an account pays.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet import noise
 from discreet.accounts import Reservation, check_ledger, reserve
-from discreet.core import PERSON_NEIGHBOURS, Entry, FloatArray, Guarantee, IntArray, Kind, Ledger, Person, Scope
+from discreet.core import Entry, FloatArray, Guarantee, IntArray, Kind, Ledger, Person, Scope
 from discreet.core.budget import Approx, Draw, Epsilon, Price, Rho, Wanted
 from discreet.errors import BudgetExceeded
 from discreet.mechanisms.laws import COUNT, Law, Moves, law_for
@@ -49,6 +49,7 @@ class _Book:
     ledger: Ledger
     stream: noise.Generator
     person: Person | None = None
+    copies: int = 1
     reserved: Reservation | None = None
     charged: Entry | None = None
     held: list[Entry] = field(default_factory=list)
@@ -84,6 +85,7 @@ class Gate:
         job: str = "release",
         asked: Mapping[str, Any] | None = None,
         artifact: bool = True,
+        copies: int = 1,
     ) -> Gate:
         """Reserve a whole budget, before any row is read; `BudgetExceeded` if ``ledger`` does not hold it.
 
@@ -103,11 +105,13 @@ class Gate:
             Written into the account.
         artifact : bool, default True
             False if the release leaves no file.
+        copies : int, default 1
+            Most copies of a row, where weights say how often it is counted.
         """
         wanted = wanted if isinstance(wanted, (Wanted, Approx)) else Wanted.read(wanted, None, None)
         own, stream = cls._ledger(wanted, gaussian=gaussian), noise.generator(random_state)
         charged = reserve(ledger, job, own, unit=unit, asked=asked, artifact=artifact)
-        book = _Book(own, stream, unit if isinstance(unit, Person) else None)
+        book = _Book(own, stream, unit if isinstance(unit, Person) else None, copies)
         if isinstance(charged, Entry):
             book.charged = charged
         else:
@@ -175,10 +179,10 @@ class Gate:
 
     def _rows(self, unit: type, *, apart: bool = False) -> int:
         """Return the factor of a unit: its rows in ε; in ρ the largest sum of squares of its rows per cell."""
-        person = self._book.person
-        if person is None:
-            return 1
-        return person.l1 if unit is Epsilon else person.l2_squared(grouped=apart)
+        person, copies = self._book.person, self._book.copies
+        if unit is Epsilon:
+            return copies if person is None else person.l1 * copies
+        return copies**2 if person is None else person.l2_squared(grouped=apart) * copies**2
 
     def share(self, label: str, price: Price) -> Gate:
         """Return a gate with a limit of its own, whose lines are a group of this one.
@@ -393,7 +397,7 @@ class Gate:
         if book.reserved is not None:
             parameters = {**parameters, "account": book.reserved.facts}
         if book.person is not None:
-            facts |= {"unit": book.person.describe(), "neighbours": PERSON_NEIGHBOURS}
+            facts |= {"unit": book.person.describe(), "neighbours": book.person.neighbours}
         made = Guarantee(
             "central", ledger=self._scope.lines, accounting=self._scope.unit, parameters=parameters,
             delta=0.0 if self._scope.unit != book.ledger.unit else book.ledger.delta,

@@ -1,6 +1,7 @@
 from .comparison import equal_privacy as equal_privacy
 from .elastic.elastic_laplace import ElasticLaplace as ElasticLaplace
 from .elastic.law import ElasticLaw as ElasticLaw
+from .fitness import fitness_of as fitness_of
 from .geometry.laws import IsotropicLaw as IsotropicLaw
 from .geometry.scaling import Scaling as Scaling
 from .perturber import MISSING_VALUES as MISSING_VALUES

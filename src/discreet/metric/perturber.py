@@ -18,6 +18,7 @@ from discreet import noise
 from discreet.core import (
     Box,
     Categorical,
+    Code,
     Date,
     Declared,
     Domain,
@@ -35,7 +36,7 @@ from discreet.core import (
     time_array,
 )
 from discreet.engines import RowWriter, WrittenTable, check_target
-from discreet.engines.tables import with_escapes
+from discreet.engines.tables import with_format
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType
 from discreet.metric.rows import ROWS_AT_ONCE, chunks_of, like, open_rows, read_rows
 from discreet.metric.user_ledger import UserLedger, charge_rows, check_ledger
@@ -192,6 +193,7 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
         period: Any = None,
         order: str = "shuffled",
         escape_formulas: bool = False,
+        csv_dialect: str = "input",
     ) -> WrittenTable:
         """Perturb every row and write a file, also for tables larger than memory and Spark frames.
 
@@ -203,7 +205,7 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
         X : array, data frame, table or path
             The rows, as in `transform`.
         target : str or Path
-            The file: Parquet by its suffix (``.parquet``, ``.pq``), else CSV.
+            The file: Parquet or a workbook by its suffix (``.parquet``, ``.xlsx``), else CSV.
         users, ledger, period
             As in `transform`. A first pass counts the rows to charge the ledger.
         order : {"shuffled", "input"}
@@ -211,6 +213,8 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
             guarantee then states. A table larger than memory is shuffled through temporary files next to the target.
         escape_formulas : bool
             CSV: put an apostrophe before categories that a spreadsheet would run.
+        csv_dialect : {"input", "plain", "excel-de", "excel-en"}
+            CSV: separator and decimal mark of the declared input, of programs, or of a spreadsheet.
         """
         assumed = self._about_rows(X, ledger)
         source, domain = open_rows(X, self._declared(X))
@@ -219,7 +223,7 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
         check_target(target, promised=True, source=source)
         stream = noise.generator(self.random_state)
         promise = self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, assumed=assumed, order=order)
-        self.guarantee_ = with_escapes(promise, target, escape_formulas)
+        self.guarantee_ = with_format(promise, target, escape_formulas, csv_dialect)
         charged = None
         if ledger is not None or users is not None:
             first = domain.select([domain.names[0]])
@@ -257,6 +261,10 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
         return columns
 
     def _mechanisms(self, domain: Domain) -> tuple[Any, dict[str, Response]]:
+        for column in domain:
+            if isinstance(column, Code):
+                what = "columns of numbers and categories; codes have no distance"
+                raise InvalidArgument("domain", column.name, what, f"leaving {column.name!r} out")
         numeric = numeric_names(domain)
         categorical = {c.name: max(len(c.categories), 2) for c in domain if isinstance(c, Categorical)}
         numbers = numeric_mechanism(self, domain) if numeric else None

@@ -2,6 +2,7 @@ from . import views as views
 from .artifacts import kind_of as kind_of
 from .artifacts import read_released as read_released
 from .facts import report_facts as report_facts
+from .fitness import fitness as fitness
 from .pages.report import report_page as report_page
 from .verdict import examine as examine
 from .words import category_level as category_level

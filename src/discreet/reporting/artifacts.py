@@ -2,15 +2,16 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet.anonymity.release import META as RECORD
-from discreet.core import PROMISE_ENDING, Categorical, Domain, promise_place
+from discreet.core import PROMISE_ENDING, Categorical, Code, Domain, promise_place
 from discreet.engines import PARQUET
-from discreet.engines.tables import file_is_escaped, unescaped
+from discreet.engines.tables import format_of, sheet_as_csv, unescaped
 from discreet.errors import FormatError
 from discreet.local.wire import BITMAP, MAGIC, REPORTS
 from discreet.synopses import FACTS as SYNOPSIS
@@ -50,16 +51,21 @@ def _of_parquet(path: Path) -> str:
 
 def read_released(path: Path, domain: Domain | None) -> pa.Table:
     """Read a released table. Categories are texts: as a number, 01234 would be another category."""
-    texts = {c.name: pa.string() for c in domain or () if isinstance(c, Categorical)}
+    texts = {c.name: pa.string() for c in domain or () if isinstance(c, (Categorical, Code))}
+    form, marked = format_of(path)
     options = pa_csv.ConvertOptions(
-        column_types=texts, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
-    )
+        column_types=texts, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False,
+        decimal_point=form.decimal,
+    )  # fmt: skip
+    read, parse = pa_csv.ReadOptions(encoding=form.encoding), pa_csv.ParseOptions(delimiter=form.delimiter)
     try:
         if path.suffix.lower() in PARQUET:
             table = pq.read_table(path)
         else:
-            files = sorted(path.glob("part-*")) if path.is_dir() else [path]
-            table = pa.concat_tables([pa_csv.read_csv(file, convert_options=options) for file in files])
+            files: list[Any] = sorted(path.glob("part-*")) if path.is_dir() else [path]
+            if path.suffix.lower() == ".xlsx":
+                files = [sheet_as_csv(path)]
+            table = pa.concat_tables([pa_csv.read_csv(file, read, parse, options) for file in files])
         unread = [name for name in table.column_names if pa.types.is_binary(table[name].type)]
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         # Arrow's messages quote the row.
@@ -68,4 +74,4 @@ def read_released(path: Path, domain: Domain | None) -> pa.Table:
     if unread or len(set(table.column_names)) < table.num_columns:
         said = "bytes that are not UTF-8" if unread else "several columns of one name"
         raise FormatError(f"{path.name} cannot be read as a table: it holds {said}")
-    return unescaped(table) if path.suffix == ".csv" and file_is_escaped(path) else table
+    return unescaped(table) if marked else table

@@ -17,9 +17,10 @@ import pyarrow as pa
 
 from discreet import anonymity, local
 from discreet._version import __version__
-from discreet.anonymity.risk import PROMISE_KEY, loss_of
+from discreet.anonymity.risk import PROMISE_KEY, loss_of, one_of_each
 from discreet.core import (
     Categorical,
+    Code,
     Column,
     Date,
     Domain,
@@ -32,15 +33,19 @@ from discreet.core import (
     found_at_most,
     payload_of,
     person_column,
+    plural,
     promise_place,
     round_marks,
     second_number,
+    unit_noun,
 )
 from discreet.engines import open as open_table
+from discreet.engines.readers import read_columns
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, SchemaError
 from discreet.reporting import views, words
 from discreet.reporting.artifacts import kind_of
 from discreet.reporting.clusters import against_raw, of_release
+from discreet.reporting.fitness import fitness
 from discreet.reporting.verdict import Findings, examine
 from discreet.synopses import CenterSynopsis, ModelSynopsis, Synopsis
 
@@ -60,6 +65,7 @@ def report_facts(
     audits: Sequence[str | Path] = (),
     candidates: Sequence[Any] | None = None,
     clusters: Mapping[str, Any] | None = None,
+    account: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Collect the facts about a released file.
 
@@ -77,6 +83,8 @@ def report_facts(
         For counts: the values whose frequencies to show.
     clusters : mapping, optional
         For a synopsis: centres as ``discreet cluster --json`` gives them. A release in many dimensions has its own.
+    account : mapping, optional
+        The account after this release, as ``--json`` gives it: adds what it holds.
 
     Examples
     --------
@@ -118,9 +126,12 @@ def report_facts(
         "columns": _columns(guarantee.domain),
         "parameters": dict(guarantee.parameters),
         "warnings": _warnings(release, thing),
+        "doubts": list(thing.doubts) if isinstance(thing, Synopsis) else [],
+        "fitness": None,
         "release": release,
         "attacks": [_attached(file, "attack") for file in attacks],
         "audits": [_attached(file, "audit") for file in audits],
+        "account": account,
         "digest": guarantee.digest,
         "made_by": guarantee.version,
         "reported_by": __version__,
@@ -128,6 +139,7 @@ def report_facts(
     if (clusters := of_release(thing) if clusters is None else clusters) is not None:
         names = ("columns", "centers", "weights", "weight_std_errors", "may_be_noise")
         release["clusters"] = {**{name: clusters[name] for name in names}, "suggestion": clusters.get("suggestion")}
+    facts["fitness"] = fitness(thing, guarantee, clusters)
     if against is not None:
         compared = facts["comparison"] = _comparison(
             thing, guarantee, against, target
@@ -257,16 +269,21 @@ def _promising(table: pa.Table, guarantee: Guarantee) -> pa.Table:
 def _by_persons(risk: dict[str, Any], guarantee: Guarantee, person: str | None) -> dict[str, Any]:
     """Return the risk figures about persons, where k counts them, and where each comes from."""
     reached = dict(guarantee.parameters.get("reached", {}))
-    most = found_at_most(guarantee)
+    most, called = found_at_most(guarantee), unit_noun(guarantee.unit)
     if person is not None:
-        said = f"Persons were counted again by the hashed column {person!r}."
+        said = f"{plural(called).capitalize()} were counted again by the hashed column {person!r}."
     else:
         said = (
-            "k counts persons, but released rows do not show whose they are. So k, the largest share of one person and "
-            "the highest risk are those counted when the table was made. Only rows were counted again: the smallest "
-            f"group has {risk['k']:,} rows, which says nothing about the number of people."
+            f"k counts {plural(called)}, but released rows do not show whose they are. So k, the largest share of one "
+            f"{called} and the highest risk are those counted when the table was made. Only rows were counted again: "
+            f"the smallest group has {risk['k']:,} rows, which says nothing about the number of people."
         )
-    by_persons = {"k": reached.get("k"), "largest_share": reached.get("largest_share"), "found_at_most": most}
+    by_persons = {
+        "k": reached.get("k"),
+        "largest_share": reached.get("largest_share"),
+        "found_at_most": most,
+        "called": called,
+    }
     worst = risk["prosecutor"]["max"]
     return {
         "counts": "persons",
@@ -282,8 +299,9 @@ def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
     marginals: list[dict[str, Any]] = []
     left_out = []
     days = {c.name: c for c in guarantee.domain or () if isinstance(c, (Date, Time))}
+    codes = {c.name: c for c in guarantee.domain or () if isinstance(c, Code)}
     for name in table.column_names:
-        column = table.column(name)
+        column = table.column(name) if name not in codes else _prefixes(table.column(name), codes[name])
         if name in days and (facts := _days(column, days[name])) is not None:
             marginals.append(facts)
             continue
@@ -314,6 +332,18 @@ def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
             }
         )
     return {"rows": table.num_rows, "marginals": marginals, "left_out": left_out}
+
+
+def _prefixes(column: pa.ChunkedArray, declared: Code) -> pa.ChunkedArray:
+    """Return the prefixes of released codes."""
+    edges = even_edges(declared, _BINS)
+    places = declared.codes.numbers(column.combine_chunks().cast(pa.large_binary()))
+    found = np.clip(np.searchsorted(edges, np.nan_to_num(places), side="right") - 1, 0, len(edges) - 2)
+    return pa.chunked_array([pa.array(_labels(declared, edges)).take(pa.array(found, mask=np.isnan(places)))])
+
+
+def _labels(column: Code, edges: Any) -> list[str]:
+    return [column.codes.label(int(a + 0.5), int(b - 0.5)) for a, b in pairwise(edges.tolist())]
 
 
 def _days(column: pa.ChunkedArray, declared: Date | Time) -> dict[str, Any] | None:
@@ -368,14 +398,19 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
         raise FormatError("the artifact declares no columns, so it cannot be compared")
     columns: list[dict[str, Any]] = []
     left_out: list[dict[str, str]] = []
-    source = open_table(against)
+    cells, source = thing, open_table(against)
+    if isinstance(cells, pa.Table) and "quasi_identifiers" in guarantee.parameters:
+        thing = one_of_each(cells, guarantee)
+    weighed, weight = against, guarantee.parameters.get("weight")
+    if weight and isinstance(thing, Synopsis) and weight["column"] in source.names:
+        weighed = _by_weight(source, weight)
     if not set(domain.names) & set(source.names):  # usually a wrong delimiter
         raise SchemaError("the raw table has no column of the release; describe its file with --schema s.toml")
     for column in domain:
         if reason := _not_compared(thing, column, source.names):
             left_out.append({"column": column.name, "reason": reason})
             continue
-        raw = np.concatenate([b[0] for b in open_table(against).batches(domain.select([column.name]))])
+        raw = np.concatenate([b[0] for b in open_table(weighed).batches(domain.select([column.name]))])
         if isinstance(column, Categorical):
             edges = np.linspace(column.low, column.high, len(column.categories) + 1)
         else:
@@ -389,7 +424,9 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
             continue
         shares = before / before.sum(), np.maximum(after, 0) / max(np.maximum(after, 0).sum(), 1e-12)
         compared: dict[str, Any] = {"labels": [str(c) for c in getattr(column, "categories", ())]}
-        if not isinstance(column, Categorical):
+        if isinstance(column, Code):
+            compared = {"labels": _labels(column, edges)}
+        elif not isinstance(column, Categorical):
             compared = {
                 "labels": [views.mark(column, place) for place in edges.tolist()[:-1]],
                 "edges": edges.tolist(),
@@ -399,12 +436,24 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
             {"column": column.name, **compared, "raw": shares[0].tolist(), "released": shares[1].tolist(),
              "total_variation": float(np.abs(shares[0] - shares[1]).sum() / 2)}
         )  # fmt: skip
-    together = _together(thing, domain, [c["column"] for c in columns], against, target)
+    rows = against if domain.weights else weighed  # rows of a model carry their weights
+    together = _together(thing, domain, [c["column"] for c in columns], rows, target)
     found = {"private": False, "columns": columns, "left_out": left_out, "together": together}
     quasi = [c.name for c in domain if c.role == "quasi-identifier" and c.name in source.names]
-    if isinstance(thing, pa.Table) and quasi and set(quasi) <= set(thing.column_names):
-        found["information_loss"] = loss_of(_promising(thing, guarantee), quasi, open_table(against))
+    if isinstance(cells, pa.Table) and quasi and set(quasi) <= set(cells.column_names):
+        found["information_loss"] = loss_of(_promising(cells, guarantee), quasi, open_table(against))
     return found
+
+
+def _by_weight(source: Any, weight: Mapping[str, Any]) -> Any:
+    """Return as many of the raw rows, each as often as its weight says: a weighted release is compared with them."""
+    declared = Domain({weight["column"]: (0.0, weight["most"])})
+    found = np.concatenate([np.nan_to_num(b[0]) for b in source.batches(declared)])
+    places = np.cumsum(np.clip(found, 0.0, weight["most"]))
+    chosen = np.searchsorted(places, (np.arange(len(places)) + 0.5) / len(places) * places[-1])
+    return open_table(
+        read_columns(source, source.names).take(np.minimum(chosen, len(places) - 1)), dialect=source.dialect
+    )
 
 
 def _together(thing: Any, domain: Domain, names: list[str], against: Any, target: str | None) -> dict[str, Any] | None:
@@ -445,7 +494,9 @@ def _released(thing: Any, column: Any, edges: Any, domain: Domain) -> Any:
         return np.asarray(found.counts, np.float64)
     if isinstance(thing, pa.Table) and column.name in thing.column_names:
         kind = thing.column(column.name).type
-        if not isinstance(column, Categorical) and not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+        if not isinstance(column, (Categorical, Code)) and not (
+            pa.types.is_floating(kind) or pa.types.is_integer(kind)
+        ):
             return None  # printed intervals: their rows have no value
         one = thing.select([column.name])
         values = np.concatenate([b[0] for b in open_table(one).batches(domain.select([column.name]))])

@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.core import (
     Categorical,
+    Code,
     Column,
     Date,
     FloatArray,
@@ -21,7 +22,6 @@ from discreet.core import (
     date_text,
     even_edges,
     round_marks,
-    time_text,
 )
 from discreet.core.schema import known_kind
 from discreet.reporting.words import number
@@ -89,7 +89,7 @@ def measured(synopsis: ModelSynopsis) -> list[dict[str, Any]]:
             even = np.multiply.outer(even, sums / max(float(sums.sum()), 1.0))
         noise = counts.size * float(np.sqrt(m.variance * 2 / np.pi))
         apart = max(float(np.abs(counts - even).sum()) - noise, 0.0) / (2 * rows)
-        name = " by ".join(synopsis.domain.names[c] for c in m.columns)
+        name = " by ".join(synopsis.counted_names[c] for c in m.columns)
         if name not in found or found[name]["std_error"] ** 2 > m.variance:
             found[name] = {"columns": name, "cells": counts.size, "std_error": m.variance**0.5, "dependence": apart}
     return sorted(found.values(), key=lambda one: -one["dependence"])
@@ -175,8 +175,8 @@ def mark(column: Column, place: float) -> str:
     """Write a place on the axis of a column."""
     if isinstance(column, Date):
         return date_text(place)
-    if isinstance(column, Time):
-        return time_text(min(math.ceil(place), column.most))
+    if isinstance(column, (Time, Code)):
+        return str(column.at(min(math.ceil(place), column.most)))
     if isinstance(column, Integer):  # a place between two numbers: the first behind it
         return number(min(math.ceil(place), column.most))
     return number(place)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from discreet.core import Guarantee, as_it_is, at_most, kept_text, rule_text, unit_kind
+from discreet.core import Guarantee, as_it_is, at_most, kept_text, rule_text, unit_kind, unit_noun
 
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -105,12 +105,18 @@ def _times(bound: float) -> str:
 def _central(guarantee: Guarantee, factor: str) -> list[str]:
     apart = "," if "," in guarantee.unit else ""
     whose = "their" if unit_kind(guarantee.unit) == "person" else "its"
+    told = guarantee.parameters.get("weight")
     return [
         f"With and without {guarantee.unit}{apart} in the table, the probabilities of any possible release differ by a "
         f"factor of at most {factor}{_slack(guarantee)}.",
         f"This limits what anyone can learn from the release about {_given(guarantee)}: {whose} presence in the table, "
         "and what is recorded there. The limit holds whatever else they know and whatever they compute.",
         *_rows_only(guarantee),
+        *(
+            [f"Counts are weighted by {told['column']}; a row counts as {number(told['most'])} at most."]
+            if told
+            else []
+        ),
     ]
 
 
@@ -128,8 +134,8 @@ def _rows_only(guarantee: Guarantee) -> list[str]:
     """Return what a promise about rows means for people, or a promise about people for counts of rows."""
     if unit_kind(guarantee.unit) == "person" and guarantee.model == "central":
         return [
-            "If a person has more rows than are used, the rows to use are drawn at random. Counts include only rows "
-            "that were used, so they are lower than in the table."
+            f"If a {unit_noun(guarantee.unit)} has more rows than are used, the rows to use are drawn at random. "
+            "Counts include only rows that were used, so they are lower than in the table."
         ]
     if guarantee.unit != "one row":
         return []
@@ -216,7 +222,7 @@ def _of_tables(guarantee: Guarantee) -> list[str]:
     k, kept, drawn = reached.get("k"), facts.get("kept"), facts.get("output") == "sample"
     lines = []
     if k is not None:
-        each = "person" if guarantee.unit == "one person" else "row"
+        each = unit_noun(guarantee.unit)
         known = ", ".join(map(str, facts.get("quasi_identifiers", ())))
         where = "all columns that could identify someone (quasi-identifiers)"
         if kept:
@@ -225,8 +231,8 @@ def _of_tables(guarantee: Guarantee) -> list[str]:
         lines.append(f"Each {each} {table} is identical to at least {int(k) - 1:,} others in {where}.")
         if isinstance(share := reached.get("largest_share"), (int, float)) and not drawn:
             lines.append(
-                f"A person may have several rows. In one group {_share(share)} of the rows belong to one person. "
-                "Someone who looks for that person there and picks a row is right that often."
+                f"A {each} may have several rows. In one group {_share(share)} of the rows belong to one {each}. "
+                f"Someone who looks for that {each} there and picks a row is right that often."
             )
         if kept:
             lines.append(kept_text(kept))

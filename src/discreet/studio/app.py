@@ -143,7 +143,7 @@ class Studio:
             language=language, languages=words.LANGUAGES,
             screens=_OF_RELEASES if project is not None and not project.source else SCREENS,
             theme=theme, theme_next=THEMES[(THEMES.index(theme) + 1) % len(THEMES)],
-            done=done,
+            done=done, catalogue=words.catalogue(),
             version=__version__, path=request.url.path, job=job, **content,
         )  # fmt: skip
         return HTMLResponse(text, status_code=status)

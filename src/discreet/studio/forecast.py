@@ -150,7 +150,9 @@ def _anonymous(
     k = int(parameters.get("k", 10))
     known = [c for c in domain or () if c.role == "quasi-identifier"]
     d = max(1, len(known)) if domain is not None else 2
-    error = outlook(n, d, k=min(k, n), only="anonymous table")["anonymous table"].error
+    leave, come = (None if planned.get(name) is None else planned[name] / 100 for name in ("leave", "come"))
+    found = outlook(n, d, k=min(k, n), only="anonymous table", leave=leave, come=come)
+    error, later = found["anonymous table"].error, found.later
     sizes = sorted({min(n, round(2 * 1.6**i)) for i in range(14)} | {min(k, n)})
     spreads = [(size / n) ** (1 / d) for size in sizes]
     solved, hint = None, ""
@@ -170,6 +172,11 @@ def _anonymous(
         ),
         t("plan.besides_anonymize"),
     )
+    if later is not None:
+        shown = {name: _written(later[name], "widths") for name in ("second", "sixth")} | {
+            "group": f"{later['group']:,}"
+        }
+        said += (t("plan.says_later", **{name: written(text, t) for name, text in shown.items()}),)
     if domain is not None and not known:
         said = (t("plan.no_known"), *said)
     return _spoken(Forecast(error, _written(error, "widths"), said, picture, solved, hint), t)

@@ -235,6 +235,8 @@ def _bounded(option: Option, number: float, t: T) -> None:
 
 def guess(name: str) -> Option:
     """Return a public guess as an option: the number of rows or persons, or the wanted error."""
+    if name in ("leave", "come"):
+        return declared(f"about_{name}", "number", "", 2.0, low=0, high=100)
     if name == "wanted":
         return declared("about_wanted", "number", "", 10.0, above=0)
     return declared(f"about_{name}", "whole", "", 10_000, low=1, high=10**15)

@@ -49,6 +49,8 @@ def job_of(project: Project) -> Job:
     parameters = dict(project.parameters)
     if project.account and kind.has_price(parameters):
         parameters["account"] = project.account
+    if project.source and project.planned.get("rows") and any(o.name == "expect_rows" for o in kind.parameters):
+        parameters.setdefault("expect_rows", int(project.planned["rows"]))
     data = project.source or project.artifact
     columns = None
     if kind.schema and project.source:
@@ -210,7 +212,8 @@ def opened(workspace: Workspace, path: str) -> Project:
 
 def _begun(workspace: Workspace, source: str) -> Project:
     """Start a project of a table; an account that it is known to have is taken, or releases would go uncounted."""
-    return workspace.create(source=source, account=next(iter(workspace.accounts_of(source)), ""))
+    follows = next((p.follows for p in workspace.projects(forgotten=True) if p.source == source and p.follows), "")
+    return workspace.create(source=source, account=next(iter(workspace.accounts_of(source)), ""), follows=follows)
 
 
 def _absolute(job: Job, value: Any) -> Any:

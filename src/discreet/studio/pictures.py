@@ -92,8 +92,7 @@ def _modelled(t: T, synopsis: Any, names: Sequence[str], title: str, said: dict[
     )
     counts = np.asarray(table.counts)[: len(sides[0]), : len(sides[1])].ravel()
     areas = np.prod(upper - lower, axis=1)
-    axes = {name: i for i, name in enumerate(synopsis.domain.names)}
-    together = any({axes[n] for n in names} <= set(m.columns) for m in synopsis.measured.measured)
+    together = synopsis.measured.says(names) == "measured"
     picture = plane.boxes(
         lower, upper, counts / areas, title=title, x=names[0], y=names[1], low=lower.min(axis=0),
         high=upper.max(axis=0), ends=[_ends(c, views.marks(c)) for c in chosen],

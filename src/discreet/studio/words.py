@@ -20,6 +20,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from discreet.core import large_delta
+from discreet.jobs import choosing
 from discreet.reporting import number, prose
 
 #: The languages that are complete; the first is the default.
@@ -38,7 +39,7 @@ def catalogue() -> dict[str, dict[str, str]]:
             screen = place.name.removesuffix(".toml")
             for name, said in tomllib.loads(place.read_text(encoding="utf-8")).items():
                 found[f"{screen}.{name}"] = said
-    return found
+    return found | {f"goal.{name}": said for name, said in choosing.held()["texts"].items()}
 
 
 def speaker(language: str) -> T:

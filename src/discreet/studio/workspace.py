@@ -5,7 +5,7 @@
   <project>/schema.toml       the declared columns, complete or a draft
   <project>/upload/           an uploaded file, removed with the project
   <project>/runs/<n>/         one folder per release: job.toml, status.json, what came out
-  histories/<table>/          all anonymous releases about a table (`discreet.anonymity.ReleaseHistory`)
+  histories/<data set>/       all anonymous releases about the same people (`discreet.anonymity.ReleaseHistory`)
 
 Of a forgotten project with finished releases stay project.json (the table and its account) and, of each such release,
 status.json.
@@ -17,15 +17,16 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet import noise
-from discreet.core import write_whole
+from discreet.core import NAMING, write_whole
 from discreet.core.schema import is_address, read_address
 from discreet.errors import DataSourceError, DiscreetError
 
@@ -34,6 +35,8 @@ _NAME = re.compile(r"[a-z0-9]{12}")
 _SEEN = ".looked"
 #: Where the histories of all tables are, in the same folder.
 HISTORIES = "histories"
+#: The answer that a table is not a later version of another.
+OWN = "own"
 
 
 @dataclass
@@ -51,6 +54,8 @@ class Project:
     goal: str = ""  # the kind of job that is wanted, "" before it is chosen
     parameters: dict[str, Any] = field(default_factory=dict)  # as in a job file
     account: str = ""  # the file of the account that releases are charged to
+    #: The data set that it is a later version of, by its mark; `OWN` if it is none, "" before that was answered.
+    follows: str = ""
     #: In the order of the table, once they were drafted.
     columns: list[str] = field(default_factory=list)
     #: Columns that are left out of the schema, with their declarations.
@@ -110,6 +115,11 @@ class Project:
         named = self.source if is_address(self.source) else os.path.realpath(self.source)
         return hashlib.sha256(os.fsencode(named)).hexdigest()
 
+    @property
+    def dataset(self) -> str:
+        """Return the mark of the first table about the same people: all versions share releases and accounts."""
+        return self.mark if self.follows in ("", OWN) else self.follows
+
     def save(self) -> None:
         """Write what was said, whole or not at all."""
         told = {name: value for name, value in asdict(self).items() if name not in ("id", "folder")}
@@ -118,6 +128,14 @@ class Project:
 
 #: What a project says, and of what kind each of it is.
 _SAID = {f.name: type(getattr(Project("", Path()), f.name)) for f in fields(Project) if f.name not in ("id", "folder")}
+
+
+class DataSet(NamedTuple):
+    """Tables about the same people: the mark of the first, the latest, and the number of their releases."""
+
+    mark: str
+    latest: Project
+    releases: int
 
 
 class Workspace:
@@ -182,9 +200,22 @@ class Workspace:
                 yield found
 
     def accounts_of(self, source: str, *, but: str = "") -> list[str]:
-        """Return the accounts that other projects of a table are charged to, the latest first."""
-        found = [p.account for p in self.projects(forgotten=True) if source and p.source == source and p.id != but]
+        """Return the accounts that other projects of a data set are charged to, the latest first."""
+        known = list(self.projects(forgotten=True))
+        same = {p.dataset for p in known if source and p.source == source}
+        found = [p.account for p in known if p.dataset in same and p.id != but]
         return [path for path in dict.fromkeys(found) if path and os.path.isfile(path)]
+
+    def datasets(self, project: Project, names: Sequence[str]) -> list[DataSet]:
+        """Return the data sets of other tables whose people are named by a column among ``names``."""
+        found: dict[str, DataSet] = {}
+        for other in self.projects():
+            mine = not other.source or other.source == project.source or other.dataset == project.mark
+            if not mine and not {*names}.isdisjoint(_people(other)):
+                done = sum(_state(status) == "done" for status in other.runs.glob("[0-9]*/status.json"))
+                _, latest, before = found.get(other.dataset, (None, other, 0))
+                found[other.dataset] = DataSet(other.dataset, latest, before + done)
+        return list(found.values())
 
     def sweep(self) -> None:
         """Remove uploaded tables: when the studio ends, and when it begins after it was killed.
@@ -210,7 +241,7 @@ class Workspace:
         # First, so that a process killed in between leaves nothing that looks whole.
         Project(
             project.id, project.folder, project.source, project.artifact, project.uploaded, account=project.account,
-            forgotten=True,
+            follows=project.follows, forgotten=True,
         ).save()  # fmt: skip
         for place in project.folder.iterdir():
             if place.name not in ("project.json", "runs"):
@@ -225,6 +256,15 @@ class Workspace:
             for each in place.iterdir():
                 if each.name != "status.json":
                     _remove(each)
+
+
+def _people(project: Project) -> list[str]:
+    """Return the columns that say whose row it is, as declared."""
+    try:
+        columns = tomllib.loads(project.schema_file.read_text(encoding="utf-8"))["columns"]
+        return [name for name, told in columns.items() if told.get("role") in NAMING]
+    except (OSError, ValueError, KeyError, AttributeError):
+        return []
 
 
 def _remove(place: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -119,6 +120,9 @@ class CenterSynopsis(Synopsis):
     @staticmethod
     def _read_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
         return {"lifted": Lifted.from_dict(facts["lifted"])}
+
+    def _count_errors(self) -> Any:
+        return lambda *axes: (math.nan, False)  # a projection has no distributions of single columns
 
     def _choose(self, n: int, stream: Generator) -> IntArray:
         raise SchemaError(

@@ -2,14 +2,16 @@
 
 If the unit is a person, the table is first replaced by one in which no person has more than a stated number of rows
 (`discreet.engines.persons`). What is ε-DP for one row is rows·ε-DP for one person by the triangle inequality for the
-privacy loss, and ρ-zCDP for one row is rows²·ρ-zCDP. Nothing here has a δ of its own: that would not multiply so.
+privacy loss, and ρ-zCDP for one row is rows²·ρ-zCDP. With weights, a row is then replaced by at
+most 64 copies (`discreet.engines.persons.weighted`), which multiply in the same way; counts are published in copies and
+stated in weights. Nothing here has a δ of its own: that would not multiply so.
 """
 
 import dataclasses
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ import numpy.typing as npt
 from discreet import engines, noise
 from discreet.accounts import check_ledger
 from discreet.core import (
+    CAUSES,
     Categorical,
     Domain,
     Guarantee,
@@ -30,15 +33,16 @@ from discreet.core import (
     check_unit,
     checks,
     dialect_of,
+    doubts,
     options,
     released_columns,
     row_promise,
 )
 from discreet.core.budget import Epsilon, Rho, Wanted, wanted_of
-from discreet.engines.passes import CellCounts, GridMap, RowMap, batch_rows
-from discreet.engines.persons import PersonTable, check_person
-from discreet.errors import DiscreetWarning, InvalidArgument, InvalidType, SchemaError
-from discreet.mechanisms import Gate, law_for
+from discreet.engines.passes import AxisGrids, CellCounts, GridMap, GroupedMarginal, MarginalsPass, RowMap, batch_rows
+from discreet.engines.persons import PersonTable, Weights, check_person
+from discreet.errors import DataSourceError, DiscreetWarning, InvalidArgument, InvalidType, SchemaError
+from discreet.mechanisms import Gate, Moves, law_for
 
 #: Of a central release. Below, noise for a share of the budget would be wider than can be drawn.
 SMALLEST_EPSILON = Epsilon(Fraction(1, 10**9))
@@ -50,6 +54,10 @@ AUTO_WEIGHTS = tuple(4 ** (len(AUTO_ROWS) - i) for i in range(len(AUTO_ROWS)))
 AUTO_SPAN = 18
 AUTO_LABEL = "rows per person"
 PUBLIC_DOMAIN = "the declared bounds and categories are public"
+CALIBRATED = (
+    "the weight in column {!r} is an attribute of its row: weights that were calibrated to population totals depend on "
+    "other rows too, and what they show about those is not covered"
+)
 PUBLIC_SIZE = "the number of rows, N, was given as public"
 
 
@@ -70,6 +78,21 @@ class OpenRelease:
     n_rows_variance: float | None = None
     assumptions: tuple[str, ...] = ()
     counts: CellCounts | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)  # about the guess and the check, for the guarantee
+    weights: Weights | None = None
+
+    @property
+    def step(self) -> float:
+        """The weight that a count of 1 stands for."""
+        return 1.0 if self.weights is None else self.weights.step
+
+    def weighed(self, synopsis: Any) -> Any:
+        """Return a synopsis whose counts are in weights."""
+        if self.weights is None:
+            return synopsis
+        said = synopsis.guarantee.parameters.get("n_rows")
+        facts = {"n_rows": said * self.step} if isinstance(said, (int, float)) else {}
+        return synopsis.replace(facts=facts, **in_weights(synopsis, self.step, synopsis.parts))
 
     @property
     def apart(self) -> bool:
@@ -82,11 +105,31 @@ class OpenRelease:
 
     def promise(self, parameters: Mapping[str, Any]) -> Guarantee:
         """Return what is promised once all is spent."""
+        told = {} if self.weights is None else {"weight": dataclasses.asdict(self.weights)}
+        parameters = {**parameters, **self.facts, **told}
         return self.gate.promise(parameters, domain=self.domain, assumptions=self.assumptions)
 
     def book(self, promise: Guarantee) -> Guarantee:
         """Write into the account, if there is one, that this is published."""
         return self.gate.book(promise)
+
+
+#: The counts in a synopsis and in its parts, and their variances.
+_COUNTS = ("weights", "total", "estimate", "threshold", "cutoff", "counts", "center_weights")
+_SPREADS = ("variances", "total_variance", "variance", "center_variances")
+
+
+def in_weights(part: Any, step: float, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the parts that hold counts, multiplied by the weight of one."""
+    found: dict[str, Any] = {}
+    for name in names or [f.name for f in dataclasses.fields(part)]:
+        held, power = getattr(part, name), 1 if name in _COUNTS else 2 if name in _SPREADS else 0
+        if power:
+            found[name] = tuple(x * step for x in held) if isinstance(held, tuple) else held * step**power
+            found[name] = int(found[name]) if isinstance(held, int) else found[name]
+        elif dataclasses.is_dataclass(held):
+            found[name] = dataclasses.replace(held, **in_weights(held, step))  # type: ignore[type-var]
+    return found
 
 
 def open_release(
@@ -105,14 +148,17 @@ def open_release(
     rho: Any = None,
     delta: Any = None,
     gaussian: Callable[[Domain, Epsilon, Rho], bool] | None = None,
+    copies: bool = True,
+    expect_rows: Any = None,
+    check_first: Any = None,
 ) -> OpenRelease:
     """Check the arguments that all central methods share, and estimate the number of rows with noise.
 
     ``check`` refuses a domain, or the budget of one row, before anything is spent or read. ``grid`` returns the grid
     whose cells will be released, if it does not depend on the number of rows: then one pass counts cells and rows.
     ``select`` returns the columns that take part, ``gaussian`` decides whether Gaussian noise is better; both see
-    public values only. With ``size_share=None`` the method estimates the number of rows itself. A wrong ``n_rows``
-    costs accuracy, never privacy.
+    public values only. Without ``copies`` weights are a column like others. With ``size_share=None`` the method
+    estimates the number of rows itself. A wrong ``n_rows`` costs accuracy, never privacy.
 
     Privacy
     -------
@@ -128,26 +174,41 @@ def open_release(
     if isinstance(domain, tuple):
         source.check_numbers()
     declared = as_domain(domain, source.names)
-    axes = check_columns(declared, select=select)
+    axes = check_columns(declared, select=select, copies=copies)
     unit = declared.unit
     groups = unit.group if isinstance(unit, Person) else ()
-    source = bind(source, declared, declared.select(list(dict.fromkeys([*axes.names, *groups]))) if groups else axes)
-    assumed = (PUBLIC_DOMAIN, *row_promise(declared))
+    weights = Weights.of(declared) if copies else None
+    more = [*groups, *declared.weights]
+    source = bind(source, declared, declared.select(list(dict.fromkeys([*axes.names, *more]))) if more else axes)
+    assumed = (PUBLIC_DOMAIN, *row_promise(declared), *map(CALIBRATED.format, declared.weights))
+    units = 1 if weights is None else weights.units
     if isinstance(unit, Person):
         check_person(source, unit)
-    per_row = _per_row(wanted.pure, unit)
+    per_row = _per_row(wanted.pure, unit) / units
     _check_prices(per_row, wanted.pure.shown, share, size_share, public)
+    if weights is not None and check_first is not None:
+        raise InvalidArgument("check_first", check_first, "left out where rows are counted by weight", "leaving it out")
+    checking = _check_of_table(check_first, wanted, len(axes))
     if check is not None:
-        check(axes, per_row.amount if isinstance(unit, Person) or rho is not None else epsilon)
+        check(axes, per_row.amount if isinstance(unit, Person) or weights or rho is not None else epsilon)
     wide = gaussian is not None and wanted.rho is not None and gaussian(axes, wanted.pure, wanted.rho)
     asked = {**(asked or {}), "columns": list(axes.names)}
-    gate = Gate.open(wanted, gaussian=wide, unit=unit, random_state=stream, ledger=ledger, job=job, asked=asked)
+    charged = {"random_state": stream, "ledger": ledger, "job": job, "asked": asked, "copies": units}
+    gate = Gate.open(wanted, gaussian=wide, unit=unit, **charged)
+    wanted_axes = declared.select([*axes.names, *declared.weights]) if weights else axes
+    whole = source
     if isinstance(unit, Person):
-        source, person = _bounded(source, declared, axes, unit, gate)
+        source, person = _bounded(source, declared, wanted_axes, unit, gate)
         axes, declared = axes.with_unit(person), declared.with_unit(person)
-    opening = OpenRelease(source, axes, declared, gate, math.nan, assumptions=assumed)
+    if weights is not None:
+        source = weights.table(source, wanted_axes, gate.free.key(8))
+    expected = n_rows if expect_rows is None else expect_rows
+    facts = {} if expect_rows is None else {"expected_rows": expect_rows}
+    if checking is not None:
+        facts |= {"checked": _look_first(whole, declared, axes, gate, checking, expected)}
+    opening = OpenRelease(source, axes, declared, gate, math.nan, assumptions=assumed, facts=facts, weights=weights)
     if public is not None:
-        return dataclasses.replace(opening, n_rows=public, assumptions=(*assumed, PUBLIC_SIZE))
+        return dataclasses.replace(opening, n_rows=public / opening.step, assumptions=(*assumed, PUBLIC_SIZE))
     if size_share is None:
         return opening
     known, read = None if grid is None else grid(axes), []
@@ -160,6 +221,49 @@ def open_release(
     found = gate.hold("number of rows", gate.left * share, "sequential").numbers(rows)
     kept = None if known is None else read[0]
     return dataclasses.replace(opening, n_rows=float(found.values), n_rows_variance=found.variance, counts=kept)
+
+
+def _check_of_table(check_first: Any, wanted: Wanted, n_axes: int) -> Epsilon | None:
+    """Return the price of a check before a release, for one unit."""
+    if check_first is None:
+        return None
+    price = Epsilon(checks.budget("check_first", check_first))
+    large = wanted.rho is not None and not price.as_rho() < wanted.rho  # what a pure step costs in ρ
+    if large or not price < wanted.pure or not law_for(price, Moves(l1=n_axes + 1)).drawable:
+        expected = f"a small part of the budget of epsilon {wanted.pure.shown:g}"
+        raise InvalidArgument("check_first", check_first, expected, f"check_first={wanted.pure.shown / 20:g}")
+    return price
+
+
+def _look_first(
+    source: engines.Source, declared: Domain, axes: Domain, gate: Gate, price: Epsilon, expected: float | None
+) -> dict[str, Any]:
+    """Count rows and the missing values of each column with noise; raise if the table looks wrong by these numbers.
+
+    Privacy
+    -------
+    Neighbours: add or remove one row. It changes the number of rows, and of missing values in each of d columns, by at
+    most 1: discrete Laplace noise of scale (d + 1)/ε on each. Of persons, as many rows are used as in the release.
+    Whether it raises follows from the noisy numbers. Price: ε, which stays charged if it raises.
+    """
+    every = Domain({c.name: {**declared.to_dict()[c.name], "missing": "own"} for c in released_columns(declared)})
+    own, person = every.select(axes.names), gate.person
+    line = gate.hold("check: rows and missing values", price if person is None else price / person.l1, "sequential")
+    if person is not None:
+        source = PersonTable(source, person, every, own, gate.free.key(8)).bounded(person.l1)
+    grid = AxisGrids(own, (1,) * len(own), (False,) * len(own))
+    job = MarginalsPass(grid, tuple(GroupedMarginal([j], [np.arange(2)]) for j in range(len(own))))
+    counted = source.marginals(job)
+    noisy = line.numbers(np.array([counted[0].sum(), *(cells[1] for cells in counted)]), Moves(l1=len(own) + 1))
+    rows, *missing = noisy.values.tolist()
+    gaps = dict(zip(own.names, missing, strict=True))
+    if said := doubts(rows, noisy.variance, expected, {n: (m, noisy.variance) for n, m in gaps.items()}, axes.unit):
+        spent = gate.book(gate.promise({}))
+        raise DataSourceError(
+            f"the check stopped the release: {'; '.join(said)}. {CAUSES}. This cost {spent.accounting} "
+            f"{float(spent.spent):.4g}, which stays spent; the rest was not spent"
+        )
+    return {"rows": rows, "missing": gaps, "std_error": math.sqrt(noisy.variance)}
 
 
 def _per_row(price: Epsilon, unit: Unit | None) -> Epsilon:
@@ -216,12 +320,17 @@ def open_for(model: Any, X: Any, **checks: Any) -> OpenRelease:
     left = ("random_state", "domain", "ledger", "columns", "epsilon")
     asked = {k: v for k, v in model.get_params(deep=False).items() if isinstance(v, plain) and k not in left}
     charged: dict[str, Any] = {"ledger": getattr(model, "ledger", None), "job": type(model).__name__, "asked": asked}
+    charged |= {name: getattr(model, name, None) for name in ("expect_rows", "check_first")}
     charged |= {"rho": getattr(model, "rho", None), "delta": getattr(model, "delta", None)} | checks
     return open_release(X, model.domain, model.epsilon, model.random_state, model.n_rows, model.size_share, **charged)
 
 
 def check_release(
-    model: Any, check: Callable[[Domain, Any], object], select: Callable[[Domain], Domain] | None = None
+    model: Any,
+    check: Callable[[Domain, Any], object],
+    select: Callable[[Domain], Domain] | None = None,
+    *,
+    copies: bool = True,
 ) -> None:
     """Check all that `open_release` would of an estimator, against its declared columns: no table is needed.
 
@@ -234,20 +343,22 @@ def check_release(
     width = _declared_width(model.domain)
     if width is not None or not isinstance(model.domain, tuple):
         declared = as_domain(model.domain, [f"x{i}" for i in range(width or 1)])
-        axes = check_columns(declared, select=select)
-        per_row = _per_row(wanted.pure, declared.unit)
+        axes = check_columns(declared, select=select, copies=copies)
+        units = weights.units if copies and (weights := Weights.of(declared)) else 1
+        per_row = _per_row(wanted.pure, declared.unit) / units
         _check_prices(per_row, wanted.pure.shown, share, model.size_share, public)
-        stated = isinstance(declared.unit, Person) or getattr(model, "rho", None) is not None
+        _check_of_table(getattr(model, "check_first", None), wanted, len(axes))
+        stated = isinstance(declared.unit, Person) or units > 1 or getattr(model, "rho", None) is not None
         check(axes, per_row.amount if stated else model.epsilon)
 
 
-def check_columns(declared: Domain, *, select: Callable[[Domain], Domain] | None = None) -> Domain:
+def check_columns(declared: Domain, *, select: Callable[[Domain], Domain] | None = None, copies: bool = True) -> Domain:
     """Return the columns that may be released and take part; refuse a promise about rows that was not meant."""
     check_unit(declared)
     if isinstance(declared.unit, Person):
         for name in declared.unit.group:
             declared.position(name)  # refuses a column that is not declared
-    axes = released_columns(declared)
+    axes = released_columns(declared, weights=not copies)
     return axes if select is None else select(axes)
 
 

@@ -114,6 +114,10 @@ class QuerySession:
     lines (`discreet.noise.quantiles_from_counts`), ε/2 for its interval: counts of a binary tree of cells, in each of
     whose levels a row changes one count by 1.
 
+    If the domain has a column of role ``weight``, all answers are weighted: counts and sums by the weights, means and
+    quantiles of the weighted rows. A row counts as up to 64 copies (`discreet.engines.persons.weighted`), so all of
+    this is said of copies at ε/64, and a count has the noise of the declared maximum weight over ε.
+
     Which rows a condition leaves out is decided row by row. Whether a question is refused depends on arguments, schema
     and account alone.
 
@@ -147,8 +151,8 @@ class QuerySession:
         opening, rows = self._read("count", None, where, epsilon)
         line = opening.gate.hold("count", opening.gate.left, "sequential")
         found = line.numbers(lambda: int(opening.source.count(rows).counts.sum()))
-        value = float(found.values)
-        return _answer(opening, "count", value, lambda level: _around(value, reach(found.law, level)))
+        step, value = opening.step, opening.step * float(found.values)
+        return _answer(opening, "count", value, lambda level: _around(value, step * reach(found.law, level)))
 
     def histogram(
         self, column: str, bins: int = 10, where: Mapping[str, Any] | None = None, *, epsilon: float
@@ -158,9 +162,11 @@ class QuerySession:
         assert cells.grid is not None
         gate = opening.gate
         found = gate.counts(f"histogram of {column}", lambda: opening.source.count(cells).dense(), gate.left)
-        noisy = found.values.astype(np.float64)
+        step, noisy = opening.step, opening.step * found.values.astype(np.float64)
         labels = _labels(cells.grid, opening.domain.column(column))
-        return _answer(opening, "histogram", noisy, lambda level: _around(noisy, reach(found.law, level)), labels)
+        return _answer(
+            opening, "histogram", noisy, lambda level: _around(noisy, step * reach(found.law, level)), labels
+        )
 
     def sum(self, column: str, where: Mapping[str, Any] | None = None, *, epsilon: float) -> Answer:
         """Add up the values of a column of numbers, clamped to its declared bounds."""
@@ -175,8 +181,9 @@ class QuerySession:
             return base * n_rows + added
 
         found = opening.gate.numbers(f"sum of {column}", steps, price, Moves(l1=far))
-        value = float(int(found.values) * step)
-        return _answer(opening, "sum", value, lambda level: _around(value, reach(found.law, level) * float(step)))
+        unit = float(step) * opening.step
+        value = float(int(found.values) * step) * opening.step
+        return _answer(opening, "sum", value, lambda level: _around(value, reach(found.law, level) * unit))
 
     def mean(self, column: str, where: Mapping[str, Any] | None = None, *, epsilon: float) -> Answer:
         """Return the mean of a column of numbers, clamped to its declared bounds.

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import AnyArray, Domain, FloatArray, Frames, Guarantee, IntArray, checks, html
+from discreet.core import CAUSES, AnyArray, Domain, FloatArray, Frames, Guarantee, IntArray, checks, doubts, html
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.noise import Generator
 from discreet.synopses import file
@@ -180,6 +180,16 @@ class Synopsis(Questions, Frames):
         return tuple(filter(None, [empty_text(self.total, self.total_variance)]))
 
     @property
+    def doubts(self) -> tuple[str, ...]:
+        """What looks wrong about the table, by noisy numbers: far from the expected rows, or many missing values."""
+        own = [c.name for c in self.domain if c.missing == "own" and c.name not in self.uncut]
+        gaps = {name: self.marginal(name).missing for name in own}
+        missing = {name: (each.value, each.std_error**2) for name, each in gaps.items() if each is not None}
+        expected = self.guarantee.parameters.get("expected_rows")
+        found = doubts(self.total, self.total_variance, expected, missing, self.domain.unit)
+        return (*found, CAUSES) if found else ()
+
+    @property
     def unlisted(self) -> Count | None:
         """Estimated number of rows in cells that are not listed; None if all cells are listed."""
         return None
@@ -327,7 +337,7 @@ class Synopsis(Questions, Frames):
         facts = [f"{self.n_leaves:,} {self.leaf_names[self.n_leaves != 1]} of {d} column{'s' * (d > 1)}"]
         if self.hidden is not None:
             facts[0] += f" (survivors of {self.hidden.n_cells:,} cells)"
-        facts.append(rows_text(self.total))
+        facts.append(rows_text(self.total, "weight" in self.guarantee.parameters))
         if (elsewhere := self.unlisted) is not None:
             facts[-1] += f" of which {elsewhere.value:,.0f} ± {elsewhere.std_error:,.0f} in cells that are not listed"
         if epsilon is not None:

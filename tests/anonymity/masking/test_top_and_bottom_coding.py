@@ -144,7 +144,7 @@ top = "22:00"
         ({**BORN, "top": "soon"}, 'a date such as 2010-01-01, got .soon.; try .top.: "2010'),
         ({**BORN, "top": "1920-01-01"}, "try .top.: .1969-12-31."),
         ({"kind": "time", "bottom": "00:00"}, "try .bottom.: .12:00:00."),
-        ({"categories": ["a", "b"], "top": "a"}, "beside bounds 'bottom' and 'top'"),
+        ({"categories": ["a", "b"], "top": "a"}, "with bounds 'bottom', 'top' and 'levels'"),
         ({"bounds": [0, 9], "top": True}, "top of column 'x'"),
     ],
 )  # fmt: skip

@@ -197,7 +197,7 @@ def named(n: int, seed: int) -> pa.Table:
 def test_what_was_added_hides_among_itself() -> None:
     """Subtracting two cumulative releases isolates no one (spec 9.7.4)."""
     everyone = named(600, 2)
-    method = DensityTree(k=5, domain=NAMED).fit(everyone.slice(0, 500))
+    method = DensityTree(k=5, domain=NAMED, on_conflict="merge").fit(everyone.slice(0, 500))
     old = everyone.slice(0, 500)
     first = method.transform(old)
 
@@ -220,7 +220,7 @@ def test_what_was_added_hides_among_itself() -> None:
 
 def test_identifiers_tell_who_was_added() -> None:
     old = named(200, 3)
-    method = DensityTree(k=5, domain=NAMED).fit(old)
+    method = DensityTree(k=5, domain=NAMED, on_conflict="merge").fit(old)
     # One person leaves and another with the same values comes: by values alone nothing would have changed.
     names = [f"p{i}" for i in range(199)] + ["somebody else"]
     new = old.set_column(old.column_names.index("name"), "name", pa.array(names))
@@ -312,7 +312,7 @@ def bad_calls() -> list[tuple[str, Any, str]]:
         (
             "hierarchy of a number",
             lambda: DensityTree(k=3, domain=DOMAIN, hierarchies={"age": GROUPS}).fit(table),
-            "grid",
+            "levels of column 'age'",
         ),
         (
             "hierarchy of nothing",

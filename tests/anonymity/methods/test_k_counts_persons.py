@@ -84,7 +84,7 @@ def test_releases_keep_k_of_persons_and_the_rest(number: int) -> None:
 def test_a_later_release_counts_the_persons_that_came() -> None:
     domain = Domain({"who": {"categories": ["any"], "role": "person"}, "x": qi(bounds=[0, 1])})
     first = pa.table({"who": [f"a{i}" for i in range(40)], "x": np.linspace(0, 0.99, 40)})
-    tree = DensityTree(4, domain=domain).fit(first)
+    tree = DensityTree(4, domain=domain, on_conflict="merge").fit(first)
     out = tree.transform(first)
     one = pa.table({"who": ["new"] * 8, "x": np.full(8, 0.1)})
     with pytest.raises(InvalidArgument, match="8 added record"):

@@ -303,7 +303,7 @@ def test_unchecked_releases_of_a_renewed_tree_would_single_people_out() -> None:
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_renewed_tree_releases_finer_than_a_frozen_one_or_one_grown_anew(elsewhere: bool) -> None:
+def test_a_renewed_tree_and_one_grown_anew_release_finer_than_a_frozen_one(elsewhere: bool) -> None:
     january, february = people(1000, 7), people(1000, 10, start=1000)
     if elsewhere:  # in January nearly everybody is below 50; the others come in February
         old = np.flatnonzero(january["age"].to_numpy() > 50)[10:]
@@ -312,7 +312,8 @@ def test_a_renewed_tree_releases_finer_than_a_frozen_one_or_one_grown_anew(elsew
     tree = DensityTree(k=5, domain=ROWS, criterion="spread").partial_fit(january)
     first = tree.transform(january)
     frozen = tree.transform(both, history=Past(first)).cells.n_cells
-    anew = DensityTree(k=5, domain=ROWS).fit_transform(both, history=Past(first)).cells.n_cells
+    model = DensityTree(k=5, domain=ROWS, criterion="spread")
+    anew = model.fit_transform(both, history=Past(first)).cells.n_cells
     renewed = tree.partial_fit(february).transform(both, history=Past(first)).cells.n_cells
     assert renewed > frozen if elsewhere else renewed >= frozen
-    assert renewed > 2 * anew
+    assert anew > 0.8 * renewed  # it begins with the cuts of the first release

@@ -92,6 +92,7 @@ def settings(rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, Any]]:
         told |= {"l": method["l_diversity"], "entropy": entropy}
     if rng.random() < 0.4:
         method["t_closeness"] = told["t"] = 0.55
+    method["on_conflict"] = str(rng.choice(["merge", "suppress"]))
     return method, told
 
 
@@ -182,6 +183,10 @@ def unlike_the_stayed(past: Any, node: Any, history: Any, rules: Any, rows: Any)
     return np.setdiff1d(found, stayed)
 
 
+def only_the_published(past: Any, node: Any, history: Any, *others: Any) -> Any:
+    return np.intersect1d(BROKEN(past, node, history, *others), history[past.record[node >= 0]])
+
+
 def this_table_only(past: Any, *others: Any) -> Any:
     return BROKEN(replace(past, earlier=()), *others)
 
@@ -193,7 +198,7 @@ FAULTS = {
     "tables that are out are not checked": (together, "_broken", this_table_only),
     "only k is checked": (together.PublishedRows, "broken", k_alone),
     "changed values are not seen": (together, "_first_alike", lambda seen: np.where(seen[-1] >= 0, 1, 0)),
-    "suppressed records count as absent": (together, "_SUPPRESSED", together._ABSENT),
+    "records that left are not checked": (together, "_broken", only_the_published),
 }
 
 

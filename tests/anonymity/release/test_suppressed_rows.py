@@ -89,7 +89,7 @@ def test_a_later_release_counts_out_the_suppressed_ones(monkeypatch: pytest.Monk
 
     def noted(*args: Any, **more: Any) -> Any:
         decided = enforce(*args, **more)
-        found.append(decided[0])
+        found.append(decided)
         return decided
 
     monkeypatch.setattr(partitioner, "enforce_together", noted)
@@ -100,22 +100,24 @@ def test_a_later_release_counts_out_the_suppressed_ones(monkeypatch: pytest.Monk
     assert found[0].suppressed == (found[0].node < 0).sum() == 1
 
 
-def test_no_more_are_suppressed_than_are_allowed_round_after_round() -> None:
-    """One newcomer at 17 and two at 67, who cannot stand alone: three may go; with two allowed nothing is released."""
+def test_newcomers_who_cannot_stand_alone_are_left_out() -> None:
+    """One newcomer at 17 and two at 67: three are left out; merging everything does not help them."""
     stay = [(12, j) for j in range(8)] + [(62, 10 + j) for j in range(8)]
     later = rows([*stay, (17, 30), (67, 31), (67, 32)])
     first = leaves(0.0).transform(rows(stay))
-    assert leaves(0.16).transform(later, history=Past(first)).suppressed == 3
-    with pytest.raises(InvalidArgument, match="2 added record"):
-        leaves(0.11).transform(later, history=Past(first))
+    assert leaves(0.0).transform(later, history=Past(first)).suppressed == 3
+    with pytest.raises(InvalidArgument, match="3 added record"):
+        leaves(0.0).set_params(on_conflict="merge").fit_transform(later, history=Past(first))
 
 
 def test_a_later_release_of_no_one_is_refused() -> None:
-    """One who was previously suppressed and four newcomers: neither can stand alone, and all may be suppressed."""
-    tree = leaves(1.0)
+    """One who was published and four newcomers: neither can stand alone, and all may be suppressed."""
     first = leaves(0.2).transform(JANUARY)
-    with pytest.raises(InvalidArgument, match="5 added record"):
-        tree.transform(rows([(20, 100), *((20, 201 + j) for j in range(4))]), history=Past(first))
+    later = rows([(70, 101), *((70, 201 + j) for j in range(4))])
+    with pytest.raises(InvalidArgument, match="Leaving out more rows does not help"):
+        leaves(1.0).transform(later, history=Past(first))
+    with pytest.raises(InvalidArgument, match="1 earlier record and 4 added record"):
+        leaves(1.0).set_params(on_conflict="merge").fit_transform(later, history=Past(first))
 
 
 @pytest.mark.parametrize("n", [200, 24])

@@ -278,7 +278,8 @@ def _lost(client: Browser, project: Project, book: Account, *, reserve: bool) ->
     return project.runs / str(offer.number)
 
 
-def test_anonymous_tables_are_listed_and_checked_with_earlier_ones(client: Browser, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["parquet", "xlsx"])
+def test_anonymous_tables_are_listed_and_checked_with_earlier_ones(kind: str, client: Browser, tmp_path: Path) -> None:
     place = tmp_path / "visits.csv"
     place.write_text("who,age\n" + "".join(f"p{i},{20 + i % 60}\n" for i in range(400)), encoding="utf-8")
     project = client.studio.workspace.create(source=str(place), goal="anonymize", parameters={"k": 5})
@@ -289,10 +290,10 @@ def test_anonymous_tables_are_listed_and_checked_with_earlier_ones(client: Brows
     first = client.get(f"/p/{project.id}/release")
     assert "has no ε" in first.text
     assert "release history" in first.text
-    client.post(f"/p/{project.id}/release/start", data={**form(first.text), "form": "parquet"})
+    client.post(f"/p/{project.id}/release/start", data={**form(first.text), "form": kind})
     run = runs_of(project)[0]
     assert run.state == "done", run.status
-    assert run.files["release"].endswith(".parquet")
+    assert run.files["release"].endswith(f".{kind}")
     assert not list(run.folder.rglob("*.record")), "nothing in the folder of a run says who is who"
     assert client.get(f"/p/{project.id}/release/1/file/record").status_code == 404
     assert "It is checked together with earlier releases about the same people: 1." in client.get(

@@ -154,3 +154,38 @@ def test_a_job_file_with_a_history_of_its_own_is_not_opened(client: Browser, tmp
     page = client.post("/open", data={"path": str(tmp_path / "job.toml")}).text
     assert "names a release history" in page
     assert not list(client.studio.workspace.projects())
+
+
+def test_next_months_file_is_checked_with_this_months(client: Browser, tmp_path: Path, table: Path) -> None:
+    """The steward is asked, nothing is released before, and everything said of the first file is taken over."""
+    made, supervisor = project(client, table), client.studio.supervisor
+    made.columns = ["id", "age", "cost"]
+    made.save()
+    plan(client, made)
+    supervisor.do()
+    july = tmp_path / "july.csv"
+    names = [*list(PEOPLE)[3:], *(f"q{i}" for i in range(40))]
+    july.write_text("id,age,cost\n" + "".join(f"{n},{i % 64},{7 * i % 64}\n" for i, n in enumerate(names)))
+    page = client.post("/open", data={"path": str(july)}).text
+    assert "Yes, of people.csv (releases so far: 1)" in page
+    assert "It names people by the same column." in page
+    (later, _) = client.studio.workspace.projects()
+    unsaid = project(client, july)
+    assert "say under &#39;Data&#39; if this is a later version" in client.get(f"/p/{unsaid.id}/release").text
+    page = client.post(f"/p/{later.id}/dataset", data={"dataset": made.mark}).text
+    assert "A later version of people.csv. New releases are checked with the earlier ones (so far: 1)." in page
+    later = client.studio.workspace.project(later.id)
+    assert (later.goal, later.parameters, later.columns) == (made.goal, made.parameters, made.columns)
+    second = plan(client, later)
+    supervisor.do()
+    assert earlier(Run.read(second.folder)) == 1
+    assert len(history_of(made).entries) == 2
+    assert history_of(client.studio.workspace.project(unsaid.id)).folder == history_of(made).folder  # one table
+    assert "releases were made of this table" in client.post(f"/p/{later.id}/dataset", data={"dataset": "own"}).text
+    # A third month follows the same data set; other people are a data set of their own.
+    august = tmp_path / "august.csv"
+    august.write_text(july.read_text())
+    third = project(client, august)
+    assert [each.mark for each in client.studio.workspace.datasets(third, ["id"])] == [made.mark]
+    client.post(f"/p/{third.id}/dataset", data={"dataset": "own"})
+    assert history_of(client.studio.workspace.project(third.id)).folder != history_of(made).folder

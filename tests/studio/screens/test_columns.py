@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from discreet.core.columns.unit import Person
 from discreet.core.domain import Domain
-from discreet.core.schema.catalogue import KINDS, KnownKind
+from discreet.core.schema.catalogue import KnownKind, known_kinds
 from discreet.core.schema.dialect import Dialect
 from discreet.studio import words
 from discreet.studio.schema import Sheet
@@ -243,7 +244,7 @@ def test_two_hundred_columns_are_drawn_and_saved_quickly(client: Browser, tmp_pa
 
 
 def test_every_kind_of_the_public_catalogue_has_its_source_in_all_languages() -> None:
-    for kind in (*KINDS, KnownKind("", {}, LABELS)):
+    for kind in (*known_kinds(), KnownKind("", {}, LABELS)):
         assert words.speaker("en")(f"known.{known_key(kind)}") == kind.source
         assert words.speaker("de")(f"known.{known_key(kind)}") != kind.source
 
@@ -314,10 +315,10 @@ def test_a_codebook_is_handed_out_for_people(client: Browser, tmp_path: Path) ->
     _post(client, project, take="age", **{"list:mood": 'good, "so, so"'})
     lines = client.get(f"/p/{project.id}/codebook.csv").text.splitlines()
     assert lines == [
-        "Column,Role,Kind,From,To,List of values,Missing value",
-        "age,recognisable,whole number,0,125,,leave the row out",
-        "'=cmd,ordinary,not declared,,,,leave the row out",
-        'mood,ordinary,category,,,"good, ""so, so""",leave the row out',
+        "Column,Role,Kind,From,To,List of values,Missing value,Levels",
+        "age,recognisable,whole number,0,125,,leave the row out,",
+        "'=cmd,ordinary,not declared,,,,leave the row out,",
+        'mood,ordinary,category,,,"good, ""so, so""",leave the row out,',
     ]
 
 
@@ -388,3 +389,48 @@ def test_a_list_is_parted_as_people_part_it_or_asked(typed: str, made: Any) -> N
     assert sheet.columns["sex"]["categories"] == made
     assert not sheet.edit({"sex": {**sheet.texts("sex"), "kind": "ordered"}})
     assert sheet.columns["sex"]["categories"] == made  # what is shown is read back
+
+
+def test_codes_and_levels_are_typed_shown_and_kept(client: Browser, tmp_path: Path) -> None:
+    project = _project(client, tmp_path, ("PLZ", "ICD", "age", "day"))
+    page = client.get(f"/p/{project.id}/columns")
+    assert r"\d{5}" in page.text  # offered by name
+    _post(client, project, act="take_all")
+    typed = {"kind__day": "date", "low__day": "2024-01-01", "high__day": "2024-12-31", "levels__day": "quarter, year"}
+    _post(client, project, levels__age="0..17 minor, 18+ adult", list__ICD="A00, A01, B20", kind__ICD="code", **typed)
+    domain = _sheet(client, project).domain()
+    assert domain.column("PLZ").pattern == r"\d{5}"
+    assert domain.column("ICD").categories == ("A00", "A01", "B20")
+    assert domain.column("age").levels == (("minor", "0..17"), ("adult", "18+"))
+    assert domain.column("day").levels == ("quarter", "year")
+    for name, shown in (("PLZ", "first 5 characters: 100,000 groups"), ("age", "minor (0 to 17), adult (18 to 125)"),
+                        ("day", "2024-Q1 (2024-01-01 to 2024-03-31)")):  # fmt: skip
+        page = client.get(f"/p/{project.id}/columns/one?name={name}")
+        assert shown in page.text, name
+    before = _sheet(client, project).text()
+    wrong = _post(client, project, one="age", levels__age="0..17 minor, 19+ adult")
+    assert "without gaps" in wrong.text
+    wrong = _post(client, project, one="PLZ", list__PLZ="[")
+    assert "list of codes" in wrong.text
+    assert _sheet(client, project).text() == before
+    _post(client, project, one="age", levels__age="")
+    assert _sheet(client, project).domain().column("age").levels is None
+
+
+def test_weights_and_households_of_a_survey_are_declared_and_pages_name_them(client: Browser, tmp_path: Path) -> None:
+    project = _project(client, tmp_path, ("age", "wgt", "hh"))
+    page = _post(
+        client, project, kind__age="integer", low__age="0", high__age="99", role__wgt="weight", kind__wgt="number",
+        low__wgt="0", high__wgt="5000", role__hh="person", unit="household", rows="6",
+    )  # fmt: skip
+    assert 'value="household" checked' in page.text
+    domain = _sheet(client, project).domain()
+    assert domain.weights == ("wgt",)
+    assert isinstance(domain.unit, Person)
+    assert domain.unit.to_dict() == {"household": "hh", "rows": 6}
+    account = client.get(f"/p/{project.id}/account").text
+    assert "one household (column hh)" in account
+    german = client.get(f"/p/{project.id}/account", headers={"accept-language": "de"}).text
+    assert "ein Haushalt (Spalte hh)" in german
+    refused = _post(client, project, role__wgt="weight", kind__wgt="number", low__wgt="-5", high__wgt="5000")
+    assert "how many people a row stands for" in refused.text

@@ -201,7 +201,7 @@ def test_a_table_of_one_group_names_the_releases_it_was_checked_with_until_they_
         assert history.entries == []
         release = client.get(f"{here}/release").text
     assert release.count("never handed out") == 2
-    assert "No earlier release of this file is known here" in release
+    assert "No earlier release about these people is known here" in release
 
 
 def test_a_first_table_is_not_said_to_be_checked_with_others(tmp_path):
@@ -218,7 +218,7 @@ def test_a_first_table_is_not_said_to_be_checked_with_others(tmp_path):
     )
     with browser(tmp_path / "studio") as client:
         page = client.get(f"/p/{project.id}/release").text
-    assert "No earlier release of this file is known here" in page
+    assert "No earlier release about these people is known here" in page
     assert "Everyone hides among k rows" in page
 
 

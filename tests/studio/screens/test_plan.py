@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 import discreet as dc
-from discreet.jobs import Job
+from discreet.jobs import Job, choosing
 from discreet.jobs.kinds import KINDS
 from discreet.planning import outlook
 from discreet.studio import words
 from discreet.studio.forecast import forecast, known
 from discreet.studio.jobs import job_of
-from discreet.studio.screens.goal import GOALS, GUIDE
+from discreet.studio.screens.goal import GOALS
 from discreet.studio.workspace import Project
 from support.studio_client import Browser, browser
 
@@ -80,7 +80,9 @@ def test_three_questions_lead_to_every_goal_and_none_to_nowhere(client: Browser,
             found |= set(re.findall(r'name="goal" value="(\w+)"', page.text))
             assert "Not promised" in page.text
     assert found == set(GOALS)
-    assert {goal for answers in GUIDE.values() for goal in answers.values()} - set(GUIDE) == set(GOALS)
+    assert {goal for rules in choosing.held()["rules"].values() for goals in rules.values() for goal in goals} == set(
+        GOALS
+    )
 
 
 def test_a_forecast_is_that_of_planning_in_people() -> None:

@@ -109,8 +109,9 @@ def test_facts_are_kept_with_the_file_they_are_about(grid):
     assert kept_facts(release) is not None
 
 
-def test_an_anonymous_table_shows_what_it_was_to_reach_and_what_was_left_out(tmp_path):
-    project = released(tmp_path, "anonymize", {"k": 10, "l": 2}, {"release": "safe.csv"}, QUASI)
+@pytest.mark.parametrize("name", ["safe.csv", "safe.xlsx"])
+def test_an_anonymous_table_shows_what_it_was_to_reach_and_what_was_left_out(tmp_path, name):
+    project = released(tmp_path, "anonymize", {"k": 10, "l": 2}, {"release": name}, QUASI)
     collect(release_of(project, "1"))
     with browser(tmp_path / "studio", language="de") as client:
         text = client.get(f"/p/{project.id}/results/1").text

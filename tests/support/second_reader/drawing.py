@@ -54,6 +54,9 @@ class Draw:
     def epsilon(self) -> float:
         return float(self.one(0.1, 0.5, 1, 1.1, 2, 3, 0.333, 7, round(float(self.rng.uniform(0.05, 8)), 3)))
 
+    def dialect(self) -> str:
+        return str(self.one("input", "plain", "excel-de", "excel-en"))
+
     @property
     def state(self) -> int | None:
         return SEED + self.number if self.rng.random() < 0.3 else None

@@ -192,7 +192,7 @@ def sphere(draw: Draw) -> Made:
 
 
 def _perturbed(draw: Draw, mechanism: Any, rows: Rows, first: str) -> Made:
-    path = draw.file(draw.one("noisy.csv", "noisy.parquet"))
+    path = draw.file(draw.one("noisy.csv", "noisy.csv", "noisy.parquet", "noisy.xlsx"))
     numeric = all(not isinstance(c, list) and "categories" not in str(c) for c in rows.columns.values())
     data = draw.form(rows, numeric=numeric and not rows.dates)
     more: dict[str, Any] = {}
@@ -201,6 +201,7 @@ def _perturbed(draw: Draw, mechanism: Any, rows: Rows, first: str) -> Made:
         lifetime = draw.one(10**6, 1234567.5)
         more = {"ledger": dc.metric.UserLedger(lifetime=lifetime), "users": np.asarray(users)}
     if draw.chance(0.6):
+        more |= {"csv_dialect": draw.dialect()} if path.suffix == ".csv" else {}
         written = mechanism.transform_file(data, path, order=draw.one("shuffled", "shuffled", "input"), **more)
         return finish(draw, "noisy", path, written.guarantee, rows, sorted_by=first)
     found = mechanism.transform(data, **more)

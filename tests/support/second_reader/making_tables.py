@@ -42,15 +42,18 @@ def anonymous(draw: Draw) -> Made:
     if method in ("density", "mondrian", "generalization"):
         handing["output"] = draw.one("interval", "interval", "center", "sample")
     data = draw.form(rows)
-    path = draw.file(draw.one("table.csv", "table.parquet"))
+    path = draw.file(draw.one("table.csv", "table.csv", "table.parquet", "table.xlsx"))
     form = draw.one("text", "text", "bounds")
+    how = {"form": form, **({"csv_dialect": draw.dialect()} if path.suffix == ".csv" else {})}
     if method in ("density", "mondrian", "generalization") and draw.chance(0.3):
-        written = model.fit(data).transform_file(data, path, form=form, **handing)
+        written = model.fit(data).transform_file(data, path, **how, **handing)
         return finish(draw, "table", path, written.guarantee, rows, sorted_by=_order_key(rows))
     release = model.fit_transform(data, **handing)
-    release.save(path, form=form)
+    release.save(path, **how)
     promise = dc.Guarantee.from_json(path.with_name(f"{path.name}.guarantee.json").read_text())
-    assert json.loads(release.guarantee.to_json())["parameters"] == json.loads(promise.to_json())["parameters"]
+    facts = json.loads(promise.to_json())["parameters"]
+    assert json.loads(release.guarantee.to_json())["parameters"].items() <= facts.items()
+    assert facts.keys() - release.guarantee.parameters.keys() <= {"csv", "formulas"}
     return finish(draw, "table", path, promise, rows, sorted_by=_order_key(rows))
 
 

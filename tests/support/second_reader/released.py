@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import datetime
 import hashlib
 import io
 import json
@@ -12,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -242,14 +245,30 @@ def _counters(case: Case, n: int, counters: Any) -> Objections:
 
 
 def read_table(case: Case) -> Any:
-    buffer = io.BytesIO(case.made.payload)
+    buffer, form = io.BytesIO(case.made.payload), case.facts.get("csv", {})
     if case.made.suffix == ".parquet":
         return pq.read_table(buffer)
-    names = case.made.payload.split(b"\n", 1)[0].count(b",") + 1
-    if not names:
-        return pa.table({})
-    return pa_csv.read_csv(buffer, convert_options=pa_csv.ConvertOptions(null_values=[""], strings_can_be_null=True,
-                                                                         quoted_strings_can_be_null=False))  # fmt: skip
+    if case.made.suffix == ".xlsx":
+        buffer = _sheet(buffer)
+    options = pa_csv.ConvertOptions(
+        null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False,
+        decimal_point=form.get("decimal", "."),
+    )  # fmt: skip
+    parsed = pa_csv.ParseOptions(delimiter=form.get("delimiter", ","))
+    table = pa_csv.read_csv(buffer, parse_options=parsed, convert_options=options)
+    if bool(form.get("bom")) != case.made.payload.startswith(b"\xef\xbb\xbf"):
+        raise AssertionError("the file is not marked as its promise says")
+    return table
+
+
+def _sheet(file: io.BytesIO) -> io.BytesIO:
+    """The cells of a workbook as CSV; no cell may hold a formula."""
+    text = io.StringIO()
+    for row in openpyxl.load_workbook(file).active.iter_rows():
+        assert all(cell.data_type != "f" for cell in row)
+        values = [v.date().isoformat() if isinstance(v := cell.value, datetime.datetime) else v for cell in row]
+        csv.writer(text).writerow(values)
+    return io.BytesIO(text.getvalue().encode())
 
 
 def _numbers(column: Any) -> Any:

@@ -97,12 +97,12 @@ IMPOSSIBLE: tuple[Impossible, ...] = (
         {"unit": PERSONS, "method": ("sampled",)}, "several rows of a person would move several counts", r"person"
     ),
     Impossible(
-        {"second": SECOND, "method": ("microaggregation", "generalization", "sampled")},
-        "means can be subtracted, levels of whole columns are not merged, drawn rows have a price and no history",
+        {"second": SECOND, "method": ("microaggregation", "sampled")},
+        "means can be subtracted, drawn rows have a price and no history",
         r"history",
     ),
     Impossible(
-        {"second": SECOND, "method": ("density tree", "mondrian"), "unit": ("person, ids missing",)},
+        {"second": SECOND, "method": CELLS, "unit": ("person, ids missing",)},
         "nobody can tell in which releases a person without an id is",
         r"no value in 'who'",
     ),

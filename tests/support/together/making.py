@@ -103,8 +103,9 @@ def run(given: dict[str, str], folder: Path) -> Done:
         try:
             done.releases.append(_release(given, data, dirty, ledger, place, history))
         except dc.errors.InvalidArgument as error:
-            # Where no merging of cells hides who changed, a second release is refused, and that is right.
-            if not (number and given["method"] in ("density tree", "mondrian")):
+            # Where no merging of cells hides who changed, a second release is refused, and that is right. Under
+            # "suppress" rows are left out instead; which of them is not in the bytes that the second reader has.
+            if not (number and given["method"] in CELLS):
                 raise
             done.refusal = str(error)
     if ledger is not None:
@@ -299,6 +300,8 @@ def _model(given: dict[str, str], declared: dc.Domain, paid: dict[str, Any]) -> 
         rules["suppress"] = 0.0
     kinds = dict(zip(TABLES, (anonymity.DensityTree, anonymity.Mondrian, anonymity.Generalization,
         anonymity.Microaggregation), strict=True))  # fmt: skip
+    if method in CELLS and given["second"] != "none":
+        rules["on_conflict"] = "merge"
     return kinds[method](K, domain=declared, **rules, **paid)
 
 
@@ -360,6 +363,8 @@ def _by_job(
             parameters.setdefault("suppress", 0.0)
         if history:
             parameters["history"] = str(history)
+        if history and method in CELLS:
+            parameters["on_conflict"] = "merge"
     elif kind == "sketch":
         parameters |= {"column": "town", "mechanism": "direct-response", "domain": TOWNS}
         outputs = {"release": "reports.bin", "counts": "counts.bin", "estimates": f"estimates.{suffix}"}

@@ -25,7 +25,7 @@ from discreet.anonymity.growth.growth_kernels import (
     part,
     push_sides,
 )
-from discreet.anonymity.growth.search_kernels import FORM, MISSING, cut_in_gap
+from discreet.anonymity.growth.search_kernels import FORM, MISSING, cut_in_gap, tier_within
 from discreet.core import inlined, jit
 
 #: The occupied bins of a column: the bin, and how many records it and those below have.
@@ -124,6 +124,8 @@ def rate(
         tier = tiers[j, last]
         for p in range(first + 1, last):
             tier = min(tier, tiers[j, p])
+    elif form == 3:
+        tier = tier_within(groups[BIN], n_groups, missing, tiers[j])
     slack = 1e-20 * size * size
     limit = best + (slack + 1e-12 * abs(best)) if best > -np.inf else -np.inf
     surely = limit * (1.0 - 1e-9)
@@ -154,7 +156,7 @@ def rate(
             if cut < 0:
                 continue
         share = (edges[j, cut] - start) * scale
-        if not min_share <= share <= 1.0 - min_share and cut != missing:
+        if not min_share <= share <= 1.0 - min_share and cut != missing and form != 3:
             continue
         gap = left - share * size
         across = share * (1.0 - share)

@@ -8,7 +8,7 @@ more bin behind the last. A cell covers a run of bins ``first..last`` of each co
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,7 @@ from discreet.anonymity.risk.hierarchy import MISSING, OR_MISSING, printed_categ
 from discreet.core import (
     AnyArray,
     Categorical,
+    Code,
     Column,
     Date,
     FloatArray,
@@ -33,6 +34,7 @@ from discreet.core import (
     date_text,
     day_number,
     jit,
+    levels,
     quickly,
     time_text,
 )
@@ -44,8 +46,6 @@ Bins = npt.NDArray[np.uint16]
 DEFAULT_STEPS = 128
 #: Most steps of whole-numbered bounds (of a round size) and of dates (of the finest calendar unit).
 MOST_ROUND_STEPS = 256
-#: Calendar units, fine to coarse, by NumPy's names.
-_CALENDAR = {"day": "D", "month": "M", "year": "Y"}
 #: Steps of times of day, in seconds.
 _CLOCK = (1, 5, 15, 30, 60, 300, 600)
 #: Narrower bounds may hold fractions, so they get steps below 1.
@@ -61,12 +61,14 @@ class Grid:
 
     ``edges`` are the ``levels + 1`` grid points of a numeric column. ``order`` is the category number of each bin of a
     categorical one; ``labels`` are runs of bins with a name (first, last, name), such as the groups of a hierarchy.
+    ``tiers`` of a numeric column with levels are those of `discreet.core.columns.levels.Laid`, by inner edge.
     """
 
     column: Column
     edges: tuple[float, ...] = ()
     order: tuple[int, ...] = ()
     labels: tuple[tuple[int, int, str], ...] = ()
+    tiers: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
@@ -138,6 +140,12 @@ class Grid:
         held = self.order[first : min(last, self.levels - 1) + 1]
         return [self.column.categories[i] for i in (sorted(held) if declared else held)]
 
+    def held(self, first: int, last: int) -> list[str]:
+        """Return what a named run holds: its categories, or one interval."""
+        if ends := self.bounds(first, last):
+            return [self._stretch_text(first, last, *ends)]
+        return list(map(category_text, self.categories(first, last) or []))
+
     @cached_property
     def _labels_from(self) -> dict[int, list[tuple[int, str]]]:
         """By first bin, the ends and names of all named runs, the longest first."""
@@ -156,6 +164,10 @@ class Grid:
         named = [label for end, label in self._labels_from.get(first, ()) if end == last]
         if named:
             return [(named[0], first, last)]
+        if self.numeric:  # the largest groups at both ends
+            begins = [(label, first, end) for end, label in self._labels_from.get(first, ()) if end < last]
+            ends = sorted((a, b, label) for a, b, label in self.labels if a > first and b == last)
+            return [begins[0], (ends[0][2], ends[0][0], last)] if begins and ends else []
         members, at = self.categories(first, last) or [], first
         found: list[tuple[str, int, int]] = []
         while at <= last:
@@ -171,7 +183,14 @@ class Grid:
             return MISSING
         ends = self.bounds(first, last)
         if ends is not None:
-            written = self._stretch_text(first, min(last, self.levels - 1), *ends)
+            end = min(last, self.levels - 1)
+            if isinstance(self.column, Code):
+                written = self.column.codes.label(int(ends[0]), int(ends[1]))
+            elif self.labels and end - first + 1 == self.levels > 1:
+                written = "*"
+            else:
+                named = [text for text, _, _ in self.parts(first, end)] if self.labels else []
+                written = " to ".join(named) or self._stretch_text(first, end, *ends)
         else:
             end = min(last, self.levels - 1)
             # As declared: the order of bins may show which categories are common.
@@ -222,11 +241,24 @@ def make_grid(
             what, fix = f"a column of at most {MOST_LEVELS}", "grouping the categories first"
             raise InvalidArgument(f"categories of column {column.name!r}", len(column.categories), what, fix)
         return Grid(column, order=order or tuple(range(len(column.categories))), labels=labels)
+    if (steps is None and column.levels) or isinstance(column, Code):
+        return _leveled(column if steps is None else replace(column, levels=[steps]), label)
     if isinstance(column, Date):
         return Grid(column, edges=_coded(column, date_edges(column, steps)))
     if isinstance(column, Integer):
         return Grid(column, edges=_coded(column, _whole_edges(column, steps, label)))
     return Grid(column, edges=_coded(column, _real_edges(column, steps, label)))
+
+
+def _leveled(column: Numeric, label: str) -> Grid:
+    """Return the grid of a column with levels, or of a code: its finest groups that are few enough."""
+    laid = levels.lay_out(column, MOST_LEVELS)
+    if len(laid.tiers) >= MOST_LEVELS:
+        raise InvalidArgument(label, len(laid.tiers) + 1, f"at most {MOST_LEVELS} groups", "coarser levels")
+    edges = _coded(column, (column.low, *sorted(laid.tiers), column.high))
+    place = {edge: i for i, edge in enumerate(edges)}
+    names = dict.fromkeys((place[a], place[b] - 1, name) for a, b, name in laid.names if a in place and b in place)
+    return Grid(column, edges, labels=tuple(names), tiers=tuple(laid.tiers.get(e, 0) for e in edges[1:-1]))
 
 
 def _coded(column: Numeric, edges: tuple[float, ...]) -> tuple[float, ...]:
@@ -328,16 +360,16 @@ def _even_bins(coordinates: Any, edges: Any, missing: int, out: Any) -> int:  # 
 def date_edges(column: Date, steps: Any) -> tuple[float, ...]:
     """Return the grid points of a column of dates, the bounds included.
 
-    ``steps`` is a calendar unit ("day", "month", "year"); how many steps, of whole days and all but equal; or the inner
-    grid points as dates. None: the finest unit of at most 256 steps, or years.
+    ``steps`` is a calendar unit ("day", "month", "quarter", "year"); how many steps, of whole days and all but equal;
+    or the inner grid points as dates. None: the finest unit of at most 256 steps, or years.
     """
     label = f"grid of column {column.name!r}"
     fix = f"grid={{{column.name!r}: 'month'}}"
     if steps is None:
-        sizes = {unit: _calendar_edges(column, unit) for unit in _CALENDAR}
+        sizes = {unit: _calendar_edges(column, unit) for unit in ("day", "month", "year")}
         return next((e for e in sizes.values() if len(e) - 1 <= MOST_ROUND_STEPS), sizes["year"])
     if isinstance(steps, str):
-        found = _calendar_edges(column, checks.choice(label, steps, tuple(_CALENDAR), fix=fix))
+        found = _calendar_edges(column, checks.choice(label, steps, tuple(levels.UNITS), fix=fix))
     elif isinstance(steps, (list, tuple, np.ndarray)):
         found = _given_dates(column, list(steps), label, fix)
     else:
@@ -350,9 +382,7 @@ def date_edges(column: Date, steps: Any) -> tuple[float, ...]:
 
 
 def _calendar_edges(column: Date, unit: str) -> tuple[float, ...]:
-    ends = np.array([column.low, column.high]).astype(np.int64).astype("datetime64[D]")
-    first, last = ends.astype(f"datetime64[{_CALENDAR[unit]}]")
-    starts = np.arange(first + 1, last + 1).astype("datetime64[D]").astype(np.int64)
+    starts = levels.unit_starts(column, unit)[1:].astype("datetime64[D]").astype(np.int64)
     inner = [float(s) for s in starts if column.low < s < column.high]
     return (column.low, *inner, column.high)
 
@@ -361,7 +391,7 @@ def _given_dates(column: Date, steps: Sequence[Any], label: str, fix: str) -> tu
     inner = [day_number(s) for s in steps]
     points = [column.low, *(p for p in inner if p is not None), column.high]
     if None in inner or any(not a < b for a, b in itertools.pairwise(points)):
-        low, high = column.to_dict()["bounds"]
+        low, high = column.ends()
         raise InvalidArgument(label, list(map(str, steps)), f"rising dates strictly between {low} and {high}", fix)
     return tuple(points)
 
@@ -409,9 +439,7 @@ class Cells:
             runs = self.runs(j)[0].tolist() if grid.labels else []
             ends = [(a, min(b, grid.levels - 1)) for a, b in runs if a < grid.levels]
             parts = [part for a, b in ends if b - a + 1 < grid.levels for part in grid.parts(a, b)]  # the whole is "*"
-            named = {text: (a, b) for text, a, b in parts if a < b}
+            named = {text: (a, b) for text, a, b in parts if a < b or grid.numeric}
             if named:
-                found[grid.name] = {
-                    t: list(map(category_text, grid.categories(*named[t]) or [])) for t in sorted(named)
-                }
+                found[grid.name] = {t: grid.held(*named[t]) for t in sorted(named)}
         return {"labels": found} if found else {}

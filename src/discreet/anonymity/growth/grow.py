@@ -357,7 +357,7 @@ def make_space(grids: Sequence[Grid], tiers: Mapping[int, IntArray]) -> GridSpac
             missing[j] = grid.levels
         if j in tiers:
             tier[j, 1 : grid.levels] = tiers[j]
-            form[j] = 2
+            form[j] = 3 if grid.numeric else 2
     even = all((places[j, : g.n_bins] == np.arange(g.n_bins)).all() for j, g in enumerate(grids))
     return GridSpace(edges, places, units, missing, tier, form, bool(even), np.zeros((0, d)))
 

@@ -15,7 +15,7 @@ import numpy as np
 from discreet.anonymity.growth.criteria import CELL, FACTOR, LABEL, MONDRIAN, SPREAD, WIDTH, cell_gain
 from discreet.anonymity.growth.grid import Bins
 from discreet.anonymity.growth.growth_kernels import COLUMN, CRITERION, CUT, LEAF, RIGHT
-from discreet.anonymity.growth.search_kernels import GridSpace, Labels, cut_in_gap
+from discreet.anonymity.growth.search_kernels import MOST_TIERS, GridSpace, Labels, cut_in_gap
 from discreet.anonymity.risk.distances import Limits, is_ok
 from discreet.core import AnyArray, BoolArray, FloatArray, IntArray
 
@@ -92,11 +92,14 @@ def _cuts(
     else:
         tiers = space.tiers[j]
         tier = int(tiers[first + 1 : last + 1].min(initial=tiers[last]))  # the smallest node that covers the cell
+        if form == 3:
+            there = own.bins[own.bins != missing]
+            tier = int(tiers[there[0] + 1 : there[-1] + 1].min(initial=MOST_TIERS)) if len(there) else 0
         gap = getattr(cut_in_gap, "py_func", cut_in_gap)
         ends = zip(low.tolist(), high.tolist(), strict=True)
         cuts = np.array([gap(a, b, missing, form, tier, j, space.tiers, space.edges) for a, b in ends], np.int64)
     share = (edges[cuts] - edges[first]) * (1.0 / (edges[last + 1] - edges[first]))
-    kept = (cuts >= 0) & ((cuts == missing) | ((min_share <= share) & (share <= 1.0 - min_share)))
+    kept = (cuts >= 0) & ((cuts == missing) | (form == 3) | ((min_share <= share) & (share <= 1.0 - min_share)))
     return at[kept], cuts[kept], share[kept]
 
 

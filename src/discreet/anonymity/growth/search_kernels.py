@@ -38,6 +38,8 @@ MOST_VALUES = 1 << 18
 NODE, LEFT, REST = 0, 1, 2
 #: Of a column: the bin for missing values or -1, and the form of its grid.
 MISSING, FORM = 0, 1
+#: More than a hierarchy has.
+MOST_TIERS = 2**15
 
 
 class GridSpace(NamedTuple):
@@ -54,7 +56,7 @@ class GridSpace(NamedTuple):
     missing: Any
     #: Depth of the hierarchy node that ends at a cut, for columns with a hierarchy; otherwise all 0.
     tiers: Any
-    #: 0: steps are equal. 1: grid points were given. 2: there is a hierarchy.
+    #: 0: steps are equal. 1: grid points were given. 2: there is a hierarchy. 3: there are levels of a number or code.
     form: Any
     #: Whether the place of every bin is its number.
     even: bool
@@ -187,6 +189,16 @@ def widest_first(places: Any, units: Any, node: Any) -> None:  # pragma: no cove
 
 
 @inlined
+def tier_within(bins: Any, n_groups: int, missing: int, tiers: Any) -> int:  # pragma: no cover
+    """Return the depth of the smallest group that covers the bins with records: empty groups around do not count."""
+    last = bins[n_groups - 1] if bins[n_groups - 1] != missing or n_groups < 2 else bins[n_groups - 2]
+    tier = MOST_TIERS
+    for p in range(bins[0] + 1, last + 1):
+        tier = min(tier, tiers[p])
+    return tier
+
+
+@inlined
 def cut_in_gap(
     low: int, high: int, missing: int, form: int, tier: int, j: int, tiers: Any, edges: Any
 ) -> int:  # pragma: no cover
@@ -228,6 +240,8 @@ def list_cuts(
     if form == 2:  # the smallest node that covers the cell
         for p in range(first + 1, last):
             tier = min(tier, tiers[j, p])
+    elif form == 3:
+        tier = tier_within(held[GROUP_BIN], n_groups, missing, tiers[j])
     found, left = 0, 0
     for g in range(n_groups - 1):
         left += held[GROUP_SIZE, g]
@@ -239,8 +253,9 @@ def list_cuts(
         if cut < 0:
             continue
         share = (edges[j, cut] - start) * scale
-        # The branch of missing values is one step wide however wide the column is: the guard is not for it.
-        if cut != missing and not min_share <= share <= 1.0 - min_share:
+        # The branch of missing values is one step wide however wide the column is: the guard is not for it. Nor is it
+        # for levels, whose groups were declared: all postcodes of a town are a sliver of the country's.
+        if cut != missing and form != 3 and not min_share <= share <= 1.0 - min_share:
             continue
         held[CUT_BIN, found] = cut
         held[CUT_LEFT, found] = left

@@ -6,6 +6,7 @@ the cut, so every record has exactly one leaf, also one that was never seen.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -34,6 +35,25 @@ class Tree:
     def __post_init__(self) -> None:
         for name in ("column", "cut", "right", "criterion"):  # half the space: of 10^8 rows there are 10^7 nodes
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), np.int32))
+
+    @classmethod
+    def from_cuts(cls, grids: tuple[Grid, ...], cuts: Mapping[str, Any]) -> Tree | None:
+        """Return a tree from what `cuts` wrote; None if its grids are others."""
+        if not cuts or cuts["grids"] != [_signature(grid) for grid in grids]:
+            return None
+        column = np.array(cuts["column"], np.int64)
+        right, open_ = np.full(len(column), -1, np.int64), []
+        for i in range(1, len(column)):
+            if column[i - 1] >= 0:
+                open_.append(i - 1)
+            else:  # behind a leaf comes the right child of the last node that waits for one
+                right[open_.pop()] = i
+        return cls(grids, column, np.array(cuts["cut"]), right, np.array(cuts["criterion"]))
+
+    def cuts(self) -> dict[str, Any]:
+        """Return grids and splits as plain data."""
+        told = {name: getattr(self, name).tolist() for name in ("column", "cut", "criterion")}
+        return {"grids": [_signature(grid) for grid in self.grids], **told}
 
     @property
     def n_nodes(self) -> int:
@@ -133,6 +153,10 @@ class Tree:
         column, cut, right, criterion = (np.array(a) for a in (self.column, self.cut, right, self.criterion))
         column[inner] = cut[inner] = right[inner] = criterion[inner] = -1
         return Tree(self.grids, column[keep], cut[keep], right[keep], criterion[keep]), place
+
+
+def _signature(grid: Grid) -> list[Any]:
+    return [grid.name, list(grid.edges), list(grid.order), grid.own_missing]
 
 
 def grid_shares(grid: Grid) -> FloatArray:

@@ -251,8 +251,11 @@ def on_grid(grid: Grid, values: FloatArray) -> FloatArray:
 
 
 def refuse_coded(plan: TablePlan, method: str) -> None:
-    """Refuse thresholds where values are published: those beyond them would be shown."""
+    """Refuse codes, which have no mean, and thresholds where values are published: those beyond would be shown."""
     for grid in plan.grids:
+        if grid.column.kind == "code":
+            expected = f"numbers or categories: {method} cannot compute with codes; DensityTree and Mondrian group them"
+            raise InvalidArgument("domain", grid.name, expected, f"keep=[{grid.name!r}]")
         for side, value in coding.declared(grid.column).items() if grid.numeric else ():
             expected = (
                 f"left out: {method} publishes values, also beyond it; DensityTree, Mondrian, Generalization and "

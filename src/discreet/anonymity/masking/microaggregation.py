@@ -148,7 +148,7 @@ class Microaggregation(Masker):
 
     def _settings(self, names: Callable[[], Sequence[str]]) -> tuple[TablePlan, dict[str, Hierarchy | str]]:
         self.rules_ = Rules(self.k)
-        roles = {name: getattr(self, name) for name in ("sensitive", "target", "keep", "grid")}
+        roles = {name: getattr(self, name) for name in ("sensitive", "target", "keep", "grid", "hierarchies")}
         plan = make_plan(self.domain, names, **roles)
         if plan.person is not None:
             fix = "DensityTree, Mondrian or Generalization, or declare the column an identifier"

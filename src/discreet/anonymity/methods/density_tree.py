@@ -14,6 +14,7 @@ import numpy as np
 
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.pruning import prune
+from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner, grow_records
 from discreet.anonymity.methods.renewal import SeenRecords, renew
 from discreet.anonymity.methods.supervised import choose_growth
@@ -125,23 +126,17 @@ class DensityTree(Partitioner):
         if table.n:
             more = seen.with_new(table, self.tree_.route(table.bins))
             grown, rules = self._at_fit, growth_rules(self.rules_, self._at_fit.blind)
-            settings = {
-                "criterion": self._criterion(grown.criterion),
-                "max_depth": grown.max_depth,
-                "tiers": self._tiers(),
-            }
-            settings["min_share"] = float(grown.min_share)
+            settings = self._splitting(grown, self._tiers())
             self.tree_, seen = renew(self.tree_, more, rules, table.n, settings)
             self.batches_ += 1
             self.leaf_counts_ = np.bincount(seen.leaf, minlength=self.tree_.n_nodes)[self.tree_.leaves]
         self._seen = seen
         return self
 
-    def _partition(self, table: BuildRecords, tiers: Mapping[int, IntArray]) -> IntArray:
+    def _take(self, tree: Tree, leaf: IntArray, counts: IntArray) -> IntArray:
         self.__dict__.pop("_seen", None)
-        leaf = super()._partition(table, tiers)
         self.batches_ = 1
-        return leaf
+        return super()._take(tree, leaf, counts)
 
     def _check_batches(self) -> None:
         """Refuse what is chosen by looking at all records at once."""
@@ -219,12 +214,7 @@ class DensityTree(Partitioner):
         return InvalidArgument(name, getattr(self, name), expected, f"{name}={plain}")
 
     def _grow(self, table: BuildRecords, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
-        settings: dict[str, Any] = {
-            "criterion": "label" if self.supervised else self._criterion(self.criterion),
-            "min_share": float(self.min_share),
-            "max_depth": self.max_depth,
-            "tiers": tiers,
-        }
+        settings = self._splitting(self, tiers) | ({"criterion": "label"} if self.supervised else {})
         if self._grows_outside:
             return grow_records(table, rules, **settings)
         assert isinstance(table, Table)
@@ -238,6 +228,14 @@ class DensityTree(Partitioner):
         return prune(
             grown, table.bins, sensitive=codes, target=table.target, random_state=self.random_state, **settings
         )
+
+    def _growth(self, tiers: Mapping[int, IntArray]) -> dict[str, Any] | None:
+        return self._splitting(self, tiers) if self._grows_outside else None
+
+    def _splitting(self, given: Any, tiers: Mapping[int, IntArray]) -> dict[str, Any]:
+        """Return the settings of growth, from the options given."""
+        shape = {"min_share": float(given.min_share), "max_depth": given.max_depth}
+        return {"criterion": self._criterion(given.criterion), **shape, "tiers": tiers}
 
     def _facts(self) -> dict[str, Any]:
         named, grown = {"label": "information gain on the target, with the common spread"}, self._at_fit

@@ -17,11 +17,9 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.anonymity.growth.frontier import refuse_root
-from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.growth.grid import Cells, Grid
 from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner
-from discreet.anonymity.release.delivery import Delivery
-from discreet.anonymity.release.history import refuse_history
-from discreet.anonymity.release.release import Release
+from discreet.anonymity.release import together
 from discreet.anonymity.release.rows import FrozenPartition, PublishedCells
 from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan, refuse_unknown
 from discreet.anonymity.risk.classes import join
@@ -37,8 +35,8 @@ Ladder = list[IntArray]
 class Generalization(Partitioner):
     """Anonymous tables by recoding whole columns.
 
-    Classes that break a rule are left out; if that is more than ``suppress`` allows, the release is refused. A release
-    by levels can only be the first of its history.
+    Classes that break a rule are left out; if that is more than ``suppress`` allows, the release is refused. With a
+    history, levels are raised as long as that keeps rows in the table.
 
     Attributes
     ----------
@@ -98,8 +96,7 @@ class Generalization(Partitioner):
     def _left_out(self, table: BuildRecords, groups: Sequence[IntArray], allowed: int) -> int:
         """Return the records in classes that break a rule; outside memory, more than ``allowed`` may be too low."""
         if isinstance(table, Table):
-            own = classes([group[bins] for group, bins in zip(groups, table.bins, strict=True)])
-            counts = table.placed(None, own)
+            counts = table.placed(None, _placed(groups, table))
         else:
             # Classes with fewer than k rows always break a rule. If they are few, there are few classes in total.
             few = table.few(groups, self.rules_.k)
@@ -109,9 +106,36 @@ class Generalization(Partitioner):
         kept = keep_ok(counts.place, self.rules_, counts.sensitive, counts.persons, counts.rows)
         return int(counts.rows[~kept].sum())
 
-    def _release(self, table: Table, place: IntArray | None, history: Any, delivery: Delivery) -> Release:
-        refuse_history(history, "levels hold for whole columns, so single cells cannot be merged")
-        return super()._release(table, None, history, delivery)
+    def _decide_together(
+        self, table: Table, place: IntArray, past: together.EarlierReleases, stream: Any
+    ) -> tuple[Cells, dict[str, Any]]:
+        """Raise levels until few rows would be identified with the help of earlier releases; leave these out.
+
+        Rows that no level helps are left out at any level, so they do not count.
+        """
+        given, rules = self._at_fit, self.rules_
+        way, allowed = given.on_conflict, int(float(given.suppress) * table.n)
+
+        def lost(own: IntArray) -> int:
+            return int(together.broken_rows(past, together.wanted(past, own, way), rules, table).sum())
+
+        levels, ladders, helpless = self.levels_, self._ladders, lost(np.zeros(table.n, np.int64))
+        if given.levels is None and way != "refuse":
+            present = [np.flatnonzero(table.bin_counts(j)) for j in range(len(ladders))]
+            found = choose_levels(ladders, present, allowed + helpless, lambda groups: lost(_placed(groups, table)))
+            levels = dict(zip(self.plan_.quasi, found, strict=True))
+        groups = [ladder[levels[g.name]] for g, ladder in zip(self.plan_.grids, ladders, strict=True)]
+        partition = ClassesOf(groups, rules, 0.0, {})
+        place = partition.route(table.bins)
+        own = together.settle_together(past, together.wanted(past, place, way), rules, table, stream)
+        out = own < 0
+        if way in ("merge", "refuse") and (past.shown[past.record[out]].any() or out.sum() > allowed):
+            together.refuse_broken(past, place, rules, table)
+        shown, of = np.unique(own[~out], return_inverse=True)
+        own[~out] = of.ravel()
+        told = {**together.facts_together(past, own, rules, table, way), "levels": levels}
+        told |= {"chosen_on_the_records": given.levels is None, "suppression_allowed": float(given.suppress)}
+        return Cells(self.plan_.grids, *_runs(groups, list(partition.known()[shown].T)), own), told
 
     def _frozen_partition(self) -> FrozenPartition:
         given = self._at_fit
@@ -195,6 +219,10 @@ def classes(codes: Sequence[IntArray]) -> IntArray:
     return join([(c, int(c.max(initial=0)) + 1) for c in codes], len(codes[0]))
 
 
+def _placed(groups: Sequence[IntArray], table: Table) -> IntArray:
+    return classes([group[bins] for group, bins in zip(groups, table.bins, strict=True)])
+
+
 def keep_ok(
     of: IntArray, rules: Rules, sensitive: Sequence[CodedColumn], persons: IntArray | None, rows: IntArray | None = None
 ) -> BoolArray:
@@ -239,7 +267,7 @@ def ladders_of(plan: TablePlan, tiers: Mapping[int, IntArray], widths: Any) -> l
 def _ladder(grid: Grid, tiers: IntArray | None, widths: Sequence[float] | None) -> Ladder:
     """Return the group of every bin, level by level; groups are runs of bins, numbered in their order."""
     bins = np.arange(grid.levels)
-    if grid.numeric:
+    if grid.numeric and tiers is None:
         # A coded end stays by itself up to the last level.
         start, end = int(grid.coded[0]), grid.levels - int(grid.coded[1])
         inner = np.arange(end - start)

@@ -35,7 +35,10 @@ class Mondrian(Partitioner):
     blind: bool = BLIND
 
     def _grow(self, table: BuildRecords, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
-        return grow_records(table, rules, criterion="mondrian", min_share=0.0, max_depth=2**31, tiers=tiers)
+        return grow_records(table, rules, **self._growth(tiers))
+
+    def _growth(self, tiers: Mapping[int, IntArray]) -> dict[str, Any]:
+        return {"criterion": "mondrian", "min_share": 0.0, "max_depth": 2**31, "tiers": tiers}
 
     def _facts(self) -> dict[str, Any]:
         return {"mode": "strict"}

@@ -9,11 +9,12 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from discreet import engines
+from discreet import engines, noise
 from discreet.anonymity.growth.frontier import enforce, refuse_root
 from discreet.anonymity.growth.grid import Cells
-from discreet.anonymity.growth.grow import GrownTree, grow_tree
+from discreet.anonymity.growth.grow import GrownTree, grow_on, grow_tree
 from discreet.anonymity.growth.outside import grow_outside
+from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.framed import FramedTable, framed
 from discreet.anonymity.release.history import as_history
@@ -33,7 +34,7 @@ from discreet.anonymity.release.rows import FrozenPartition
 from discreet.anonymity.release.spilled import MEMORY, SpilledTable, is_large, known_rows, machine_memory, spilled
 from discreet.anonymity.release.streamed import LeavesOf, release_file
 from discreet.anonymity.release.table import Table, TablePlan, read_table
-from discreet.anonymity.release.together import enforce_together, read_past
+from discreet.anonymity.release.together import CONFLICTS, EarlierReleases, enforce_together, facts_together, read_past
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import L_KINDS, T_KINDS, LKind, Rules, TKind, growth_rules, stacked
 from discreet.core import Categorical, Declared, Domain, Estimator, IntArray, Person, check_fitted, option
@@ -94,12 +95,21 @@ class Partitioner(Declared, Estimator):
         "frequent ones together.",
     )  # fmt: skip
     hierarchies: Mapping[str, Any] | None = option(
-        default=None, job="hierarchy", help="From categorical column to a `Hierarchy`, nested groups, or \"merge\".",
-        details='"merge" groups rare categories of the build records. A cell that is a group prints its label.',
+        default=None, job="hierarchy", help="From column to a `Hierarchy`, nested groups, or \"merge\".",
+        details='"merge" groups rare categories of the build records. Numbers and dates take named intervals '
+        '("0..17 minor, 18+ adult"), widths or calendar units. A cell that is a group prints its label.',
     )  # fmt: skip
     suppress: float = option(
         default=0.0, low=0, high=1, example=0.01,
         help="Share of the rows that may be left out instead of merging cells.",
+    )  # fmt: skip
+    on_conflict: str = option(
+        default="suppress", choices=CONFLICTS, example="merge",
+        help="What to do if a release would identify someone together with earlier ones of its history.",
+        details='"suppress" merges cells and leaves out rows, whichever loses less, beyond the share of ``suppress`` '
+        "if needed; people who were published before may be left out too, so that those who left hide among them. "
+        '"merge" only merges cells. "new" publishes only people who were never published. "refuse" changes nothing. '
+        "Where that is not enough, the release is refused.",
     )  # fmt: skip
     keep: Sequence[str] = option(default=(), example=["year"], help="Columns without a role to keep unchanged.")
     person: str | None = option(
@@ -196,6 +206,7 @@ class Partitioner(Declared, Estimator):
         identifiers: str = "drop",
         key: bytes | None = None,
         escape_formulas: bool = False,
+        csv_dialect: str = "input",
     ) -> WrittenTable:
         """Release records to a file in two passes: for tables larger than memory, and Spark frames.
 
@@ -208,11 +219,11 @@ class Partitioner(Declared, Estimator):
         data : array, data frame, table or path
             All records of the release. They are read twice and must be the same both times.
         target : str or Path
-            The file: Parquet by its suffix (``.parquet``, ``.pq``), CSV otherwise. For a Spark frame, a new folder of
-            part files that executors and driver can reach; with ``order="input"`` the driver writes one file.
+            The file: Parquet or a workbook by its suffix (``.parquet``, ``.xlsx``), CSV otherwise. For a Spark frame, a
+            new folder of part files that executors and driver can reach; with ``order="input"`` the driver writes one.
         output : {"interval", "center"}
             As in `transform`; drawn rows ("sample") need the table in memory.
-        form, escape_formulas
+        form, escape_formulas, csv_dialect
             As in `Release.save`.
         random_state, order, identifiers, key
             As in `transform`, with the same order for the same seed (for a Spark frame, another one). Shuffling more
@@ -231,7 +242,7 @@ class Partitioner(Declared, Estimator):
             If the second pass met other rows than the first.
         """
         check_fitted(self, "plan_")
-        delivery = Delivery(output, random_state, order, identifiers, key, form, escape_formulas)
+        delivery = Delivery(output, random_state, order, identifiers, key, form, escape_formulas, csv_dialect)
         told: dict[str, Any] = {"method": type(self).__name__, "notes": self._notes()}
         return release_file(data, target, self.plan_, self.rules_, self._frozen_partition(), delivery, **told)
 
@@ -259,11 +270,15 @@ class Partitioner(Declared, Estimator):
     def _fit(self, data: Any, history: Any = None) -> tuple[Table, IntArray]:
         """Grow on records that are released from memory; return them and their leaves.
 
-        Categories are grouped as in the first release of a history that groups them.
+        Categories are grouped as in the first release of a history that groups them, and its cuts are kept.
         """
         records = [] if history is None else as_history(history).records()
         table, tiers = self._read(data, {n: held for record in records[::-1] for n, held in record.groups.items()})
-        return table, self._partition(table, tiers)
+        known = (Tree.from_cuts(self.plan_.grids, record.cuts) for record in records[::-1])
+        tree, settings = next((found for found in known if found is not None), None), self._growth(tiers)
+        if tree is None or settings is None:
+            return table, self._partition(table, tiers)
+        return table, self._grow_on(tree, table, settings)
 
     @property
     def _groups_categories(self) -> bool:
@@ -287,11 +302,31 @@ class Partitioner(Declared, Estimator):
             other = self._grow(table, tiers, replace(rules, k=max(rows, rules.k)))
             found = [_with_persons(g, table, rules) for g in (grown, other)]
             grown = max(found, key=lambda g: g.tree.n_leaves)
+        return self._take(grown.tree, grown.leaf, grown.counts)
+
+    def _take(self, tree: Tree, leaf: IntArray, counts: IntArray) -> IntArray:
+        """Take a tree as that of the build records."""
         self._freeze()
-        self.tree_ = grown.tree
-        self.leaf_counts_ = grown.counts[grown.tree.leaves]
+        self.tree_, self.leaf_counts_ = tree, counts[tree.leaves]
         self.n_features_in_ = len(self.plan_.quasi)
-        return grown.leaf
+        return leaf
+
+    def _growth(self, tiers: Mapping[int, IntArray]) -> dict[str, Any] | None:
+        """Return the settings of growth that can go on from earlier cuts, if it can."""
+        return None
+
+    def _grow_on(self, tree: Tree, table: Table, settings: dict[str, Any]) -> IntArray:
+        """Split the leaves of an earlier release further, so that new cells nest with published ones.
+
+        Nothing is merged here. What this table needs merged, and together with earlier ones, is decided at release.
+        """
+        rules = growth_rules(self.rules_, bool(getattr(self, "blind", False)))
+        people = table.n if table.persons is None else len(np.unique(table.persons))
+        limits = rules.limits(table.sensitive, persons=table.persons)
+        limits = limits._replace(k=max(rules.k, math.ceil(rules.k * table.n / max(people, 1))))
+        leaf, codes = tree.route(table.bins), stacked(table.sensitive, table.n)
+        tree, leaf = grow_on(tree, table.bins, leaf, np.unique(leaf), limits, sensitive=codes, **settings)
+        return self._take(tree, leaf, np.bincount(leaf, minlength=tree.n_nodes))
 
     def _read(self, data: Any, earlier: GroupCounts | None = None) -> tuple[Table, dict[int, IntArray]]:
         """Check the options, read the build records, and refuse a table that no partition makes anonymous."""
@@ -331,7 +366,7 @@ class Partitioner(Declared, Estimator):
         """Check the options against the declared columns; ``names`` are for a domain without names."""
         self.read_options()
         rules = Rules(self.k, self.l_diversity, self.l_kind, self.c, self.t_closeness, self.t_kind)
-        roles = {name: getattr(self, name) for name in ("sensitive", "target", "keep", "person", "grid")}
+        roles = {name: getattr(self, name) for name in ("sensitive", "target", "keep", "person", "grid", "hierarchies")}
         plan = make_plan(self.domain, names, **roles)
         if isinstance(plan.domain.unit, Person):
             rules = replace(rules, per_person=True)
@@ -358,23 +393,34 @@ class Partitioner(Declared, Estimator):
         partition: Any = self._frozen_partition()
         if self._is_blind:
             partition.settings["cuts"] = "blind"  # it comes before what is decided
-        notes, suppress = self._notes(), float(self._at_fit.suppress)
-        place = partition.route(table.bins) if place is None else place
+        notes = self._notes()
+        place = partition.route(table.bins) if place is None or len(place) < table.n else place
+        stream = noise.generator(delivery.random_state)
         if records:
             if self._is_blind:
                 raise InvalidArgument("blind", True, "left out after the first release of a history", "blind=False")
-            past = read_past(records, table, place)
-            found, together = enforce_together(self.tree_, place, self.rules_, table, past, suppress=suppress)
-            cells, settings = found.cells(self.tree_), {"earlier_releases": len(records), "reached_together": together}
-            settings = {**self._facts(), **settings, "leaves_merged": found.merged, "suppression_allowed": suppress}
+            whole = self.rules_.measure(np.zeros(table.n, np.int64), table.sensitive, table.persons)
+            refuse_root(self.rules_, table.sensitive, np.ones(table.n, bool), whole.ok, table.persons)
+            past = read_past(records, table)
+            cells, settings = self._decide_together(table, place, past, stream)
             notes.append(TOGETHER)
         else:
             decided = partition.decide(table.placed(None, place))
             cells = Cells(table.plan.grids, decided.first, decided.last, decided.of_place[place])
             settings = decided.settings
+        delivery = replace(delivery, random_state=stream)
         told: dict[str, Any] = {"method": type(self).__name__, "settings": settings, "notes": notes, "history": known}
-        told["groups"] = self._groups
+        told |= {"groups": self._groups, "tree": getattr(self, "tree_", None)}
         return publish(table, cells, self.rules_, delivery, **told, earlier=[record.seal for record in records])
+
+    def _decide_together(
+        self, table: Table, place: IntArray, past: EarlierReleases, stream: Any
+    ) -> tuple[Cells, dict[str, Any]]:
+        """Find the cells of a release that is checked with earlier ones, and what is said of it."""
+        way = self._at_fit.on_conflict
+        found = enforce_together(self.tree_, place, self.rules_, table, past, way, stream)
+        told = facts_together(past, found.node, self.rules_, table, way)
+        return found.cells(self.tree_), {**self._facts(), **told, "leaves_merged": found.merged}
 
 
 def grow_records(table: BuildRecords, rules: Rules, **settings: Any) -> GrownTree:

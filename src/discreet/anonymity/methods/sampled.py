@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, replace
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ from discreet.core import (
     write_sealed,
 )
 from discreet.engines import check_target
-from discreet.engines.tables import FACT, check_escapes
+from discreet.engines.tables import format_facts
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.mechanisms import Gate, drawn_classes, sampling_epsilon, sampling_price
 from discreet.noise.stream import generator
@@ -124,25 +123,33 @@ class SampledGeneralization(Declared, Estimator):
 
     def fit(self, data: Any, y: Any = None) -> SampledGeneralization:
         """Draw, recode and release these rows: anything that `discreet.engines.open` takes. ``y`` is ignored."""
-        self._release(data, ".csv", "text")  # so the account knows what `save` writes as CSV
+        self._release(data, Path("x.csv"), "text")  # so the account knows what `save` writes as CSV
         return self
 
     def release_file(
-        self, data: Any, path: str | Path, *, form: str = "text", escape_formulas: bool = False
+        self,
+        data: Any,
+        path: str | Path,
+        *,
+        form: str = "text",
+        escape_formulas: bool = False,
+        csv_dialect: str = "input",
     ) -> SampledRelease:
         """Do the same and write the table with its guarantee (see `Release.save`); an account knows that very file."""
         target = Path(path).expanduser()
         check_target(target, promised=True)
-        check_escapes(target, None, escape_formulas)
         shown = checks.choice("form", form, ("text", "bounds"))
-        payload = self._release(data, target.suffix, shown, FACT if escape_formulas else {})
+        payload = self._release(data, target, shown, escape_formulas, csv_dialect)
         write_sealed(target, payload, self.guarantee_)
         return self.release_
 
-    def _release(self, data: Any, suffix: str, form: str, told: Mapping[str, str] = MappingProxyType({})) -> bytes:
+    def _release(
+        self, data: Any, target: Path, form: str, escape_formulas: bool = False, csv_dialect: str = "input"
+    ) -> bytes:
         """Charge, draw, and book what was drawn; return the bytes of the file that is sealed."""
         stream = generator(self.random_state)  # refused before the table is opened
         plan, ladders = self._settings(names_of(data, self.domain))
+        told = format_facts(target, plan.domain, escape_formulas, csv_dialect)
         price = sampling_price(self.k, self.sample, self.delta)
         source = engines.open(data, plan.domain)
         asked = {"k": int(self.k), "sample": float(self.sample), "columns": list(plan.quasi)}
@@ -162,7 +169,7 @@ class SampledGeneralization(Declared, Estimator):
         promise = gate.promise(facts, domain=plan.domain, assumptions=_FIXED)
         untold: Any = None
         made = SampledRelease(table, promise, cells, np.empty(0, np.int64), untold, untold)
-        payload = made._payload(suffix, form)
+        payload = made._payload(target.suffix, form)
         self.guarantee_ = promise.seal(payload)
         gate.book(self.guarantee_)
         self.release_ = replace(made, table=with_legend(table, self.guarantee_), guarantee=self.guarantee_)
@@ -183,7 +190,7 @@ class SampledGeneralization(Declared, Estimator):
 
     def _settings(self, names: Any) -> tuple[TablePlan, list[Ladder]]:
         sampling_epsilon(self.k, self.sample, self.delta)
-        plan = make_plan(self.domain, names, grid=self.grid)
+        plan = make_plan(self.domain, names, self.hierarchies, grid=self.grid)
         if self.levels is None:
             what = "given: levels chosen on the rows reveal something about them, and sampling then proves nothing"
             raise InvalidArgument("levels", None, what, f"levels={{{plan.quasi[0]!r}: 1}}")

@@ -26,6 +26,7 @@ class Delivery:
     key: bytes | None = None
     form: str = "text"
     escape_formulas: bool = False
+    csv_dialect: str = "input"
 
     def __post_init__(self) -> None:
         checks.choice("output", self.output, ("interval", "center", "sample"))

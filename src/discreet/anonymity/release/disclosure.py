@@ -147,7 +147,7 @@ def _space(names: list[str], truth: pa.Table, shown: pa.Table, legend: Legend) -
     """Place both tables in one Euclidean space."""
     points, published = [], []
     for name in names:
-        values, stretches = as_numbers(truth[name]), None if name in legend else read_stretches(shown[name])
+        values, stretches = as_numbers(truth[name]), read_stretches(shown[name], legend.get(name))
         if values is not None and stretches is not None:
             scale = float(np.nanstd(values)) if (~np.isnan(values)).any() else 0.0
             points.append(values[:, None] / (scale or 1.0))

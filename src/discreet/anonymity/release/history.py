@@ -324,13 +324,6 @@ def complete(records: list[ReleaseRecord]) -> list[ReleaseRecord]:
     return list(found.values())
 
 
-def refuse_history(given: Any, why: str) -> None:
-    """Refuse a history with earlier releases for a method that cannot merge cells for their sake."""
-    if given is not None and as_history(given).records():
-        fix = "DensityTree or Mondrian"
-        raise InvalidArgument("history", type(given).__name__, f"left out after the first release: {why}", fix)
-
-
 def _digest(table: pa.Table) -> str:
     """Return a digest of the columns of a released table."""
     sink = pa.BufferOutputStream()

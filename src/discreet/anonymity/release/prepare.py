@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from discreet.anonymity.release.record import GroupCounts
 from discreet.anonymity.release.spilled import SpilledTable
 from discreet.anonymity.release.table import Table, TablePlan, without_values
 from discreet.anonymity.risk.hierarchy import Hierarchy
-from discreet.core import AnyArray, Categorical, IntArray, as_domain, category_text, dialect_of
+from discreet.core import AnyArray, Categorical, Domain, IntArray, Numeric, as_domain, category_text, dialect_of
 from discreet.errors import InvalidArgument, InvalidType
 
 R = TypeVar("R", Table, SpilledTable, FramedTable)
@@ -30,11 +31,22 @@ def names_of(data: Any, domain: Any) -> Callable[[], Sequence[str]]:
     return lambda: engines.open(data, dialect=dialect_of(domain)).names
 
 
-def make_plan(domain: Any, names: Callable[[], Sequence[str]], **roles: Any) -> TablePlan:
-    """Return the roles of the declared columns; arguments as in `TablePlan.of`."""
+def make_plan(domain: Any, names: Callable[[], Sequence[str]], hierarchies: Any = None, **roles: Any) -> TablePlan:
+    """Return the roles of the declared columns; arguments as in `TablePlan.of`.
+
+    ``hierarchies`` of numbers and dates replace their declared levels.
+    """
     if domain is None:
         raise InvalidType("domain", None, "a Domain", 'domain=Domain({"age": (0, 120)})')
-    return TablePlan.of(as_domain(domain, names()), **roles)
+    whole = as_domain(domain, names())
+    given = hierarchies if isinstance(hierarchies, Mapping) else {}
+    columns = [c for c in whole if isinstance(c, Numeric) and given.get(c.name) is not None]
+    if columns:
+        held = ((c, given[c.name]) for c in columns)
+        new = {c.name: replace(c, levels=t.to_list() if isinstance(t, Hierarchy) else t) for c, t in held}
+        told = {"named": whole.named, "unit": whole.unit, "source": whole.source, "facts": whole.facts}
+        whole = Domain._of([new.get(c.name, c) for c in whole], **told)
+    return TablePlan.of(whole, **roles)
 
 
 def possible_names(domain: Any, spoken: Iterable[Any]) -> list[str]:
@@ -61,8 +73,7 @@ def read_hierarchies(given: Any, plan: TablePlan, *, grouped: bool = False) -> d
             raise InvalidArgument("hierarchies", name, "given for quasi-identifiers and sensitive columns", fix)
         column = plan.domain.column(name)
         if not isinstance(column, Categorical):
-            expected = "given for columns with categories; numbers have a grid"
-            raise InvalidArgument("hierarchies", name, expected, f"grid={{{name!r}: 10}}")
+            continue  # see `make_plan`
         if isinstance(tree, str) and tree == MERGE and name in plan.quasi:
             found[name] = MERGE
             continue
@@ -114,7 +125,8 @@ def ordered_grids(plan: TablePlan, trees: Mapping[str, Hierarchy]) -> tuple[list
 def tiers_of(plan: TablePlan, trees: Mapping[str, Hierarchy]) -> dict[int, IntArray]:
     """Return where the hierarchies of the quasi-identifiers may be cut."""
     columns = ((j, name) for j, name in enumerate(plan.quasi) if name in trees)
-    return {j: trees[name].tiers(categories_of(plan, j)) for j, name in columns}
+    leveled = {j: np.array(grid.tiers, np.int64) for j, grid in enumerate(plan.grids) if grid.tiers}
+    return leveled | {j: trees[name].tiers(categories_of(plan, j)) for j, name in columns}
 
 
 def categories_of(plan: TablePlan, j: int) -> tuple[Any, ...]:

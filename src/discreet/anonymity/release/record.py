@@ -49,7 +49,8 @@ class ReleaseRecord:
     ``records`` are the columns of the file, ``required`` the rules as `Rules.to_history` has them. ``counts_persons``
     says whether k counted persons. ``declared`` and ``measured`` declare the identifier and the sensitive columns, on
     which l and t depend. ``earlier`` are seals of the records it was checked with. ``groups`` group the categories of
-    later releases alike: other groups would cut across the cells. ``label`` names it in errors.
+    later releases alike: other groups would cut across the cells; so would other ``cuts`` (`Tree.cuts`), which later
+    trees begin with. ``label`` names it in errors.
     """
 
     records: pa.Table
@@ -59,6 +60,7 @@ class ReleaseRecord:
     measured: Mapping[str, Any]
     earlier: tuple[str, ...] = ()
     groups: GroupCounts = field(default_factory=dict)
+    cuts: Mapping[str, Any] = field(default_factory=dict)
     label: str = "an earlier release"
 
     @classmethod
@@ -69,6 +71,7 @@ class ReleaseRecord:
         required: Mapping[str, Any],
         earlier: Sequence[str] = (),
         groups: GroupCounts | None = None,
+        cuts: Mapping[str, Any] | None = None,
     ) -> ReleaseRecord:
         """Make the record of a release from the input rows and the cells they were published in."""
         followed = following_column(table.plan)
@@ -84,7 +87,8 @@ class ReleaseRecord:
         plan = table.plan
         declared, measured = following_declaration(plan), sensitive_declarations(plan)
         whose = plan.person is not None
-        return cls(pa.table(columns), dict(required), whose, declared, measured, tuple(earlier), groups or {})
+        kept: Any = (tuple(earlier), groups or {}, cuts or {})
+        return cls(pa.table(columns), dict(required), whose, declared, measured, *kept)
 
     @property
     def identifiers(self) -> tuple[str, ...]:
@@ -173,7 +177,7 @@ class ReleaseRecord:
                 raise FormatError(f"a release record this version can read has format_version {_FORMAT_VERSION}")
             record = cls(
                 table.replace_schema_metadata(None), facts["required"], facts["counts_persons"], facts["declared"],
-                facts["sensitive"], tuple(facts["earlier"]), facts.get("groups", {}),
+                facts["sensitive"], tuple(facts["earlier"]), facts.get("groups", {}), facts.get("cuts", {}),
             )  # fmt: skip
             if record.identifier.null_count:
                 raise FormatError("some rows have no identifier")
@@ -202,6 +206,7 @@ class ReleaseRecord:
             "earlier": list(self.earlier),
             "records": self.n,
             **({"groups": {name: dict(held) for name, held in self.groups.items()}} if self.groups else {}),
+            **({"cuts": dict(self.cuts)} if self.cuts else {}),
         }
 
     def _named(self, start: str) -> tuple[str, ...]:
@@ -242,7 +247,7 @@ def sensitive_declarations(plan: TablePlan) -> dict[str, Any]:
 def _declaration(column: Column) -> dict[str, Any]:
     if isinstance(column, Categorical):
         return {"name": column.name, "kind": column.kind, "categories": [category_text(c) for c in column.categories]}
-    return {"name": column.name, "kind": column.kind, "bounds": column.to_dict()["bounds"]}
+    return {"name": column.name, "kind": column.kind, "bounds": column.ends()}
 
 
 def where(table: Table) -> pa.Array:

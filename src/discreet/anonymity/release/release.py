@@ -1,5 +1,6 @@
 """A release: the anonymous table and its guarantee."""
 
+import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet import noise
 from discreet.anonymity.growth.grid import Cells, Grid
+from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.history import ReleaseHistory
 from discreet.anonymity.release.kept import KeptCounter, own_sensitive
@@ -22,19 +23,22 @@ from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.printed import PROMISE_KEY, with_legend
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import (
+    Code,
     Date,
     FloatArray,
     Guarantee,
     IntArray,
     Integer,
+    Person,
     Time,
     checks,
     date_array,
-    time_array,
+    plural,
     write_with_promise,
 )
-from discreet.engines import check_target
-from discreet.engines.tables import are_escaped, escaped, with_escapes
+from discreet.engines import PARQUET, check_target
+from discreet.engines.tables import with_format
+from discreet.engines.writing import table_writer
 from discreet.errors import InvalidArgument
 
 _IN_ORDER = (
@@ -61,13 +65,14 @@ _SAMPLE = (
 
 @dataclass(frozen=True)
 class Origin:
-    """The input of a release: rows, rules, seals of earlier records, history, and counts that group categories."""
+    """The input of a release: rows, rules, seals of earlier records, history, and what later releases begin with."""
 
     table: Table
     required: dict[str, Any]
     earlier: tuple[str, ...]
     history: ReleaseHistory | None
     groups: GroupCounts
+    tree: Tree | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,9 +132,9 @@ class Release:
                 "a release by cells, in the program that made it: stored copies and changed values have no record"
             )
             raise InvalidArgument("release", type(self).__name__, expected, "DensityTree, Mondrian or Generalization")
-        return ReleaseRecord.of(
-            self._kept.table, self.cells, self._kept.required, self._kept.earlier, self._kept.groups
-        )
+        kept = self._kept
+        cuts = None if kept.tree is None else kept.tree.cuts()
+        return ReleaseRecord.of(kept.table, self.cells, kept.required, kept.earlier, kept.groups, cuts)
 
     def __getstate__(self) -> dict[str, Any]:
         # A pickled release may travel. It holds no identifiers, no places of rows in the input and no suppressed rows.
@@ -148,7 +153,9 @@ class Release:
             frame.attrs[PROMISE_KEY] = self.guarantee.to_json()
         return frame
 
-    def save(self, path: str | Path, *, form: str = "text", escape_formulas: bool = False) -> None:
+    def save(
+        self, path: str | Path, *, form: str = "text", escape_formulas: bool = False, csv_dialect: str = "input"
+    ) -> None:
         """Write the table and, next to it, the guarantee as ``<name>.guarantee.json``.
 
         The guarantee is sealed over the bytes of the file, so `discreet audit` notices a change of either. A release
@@ -157,15 +164,18 @@ class Release:
         Parameters
         ----------
         path : str or Path
-            The file: Parquet by its suffix, CSV otherwise.
+            The file: Parquet or a workbook (``.xlsx``) by its suffix, CSV otherwise.
         form : {"text", "bounds"}
             Quasi-identifiers as texts for people, or as bounds for programs. CSV writes lists of categories as texts.
         escape_formulas : bool
             CSV: put an apostrophe before texts that a spreadsheet would run (`discreet.engines.tables.escapes`).
+        csv_dialect : {"input", "plain", "excel-de", "excel-en"}
+            CSV: separator and decimal mark of the declared input, of programs, or of a spreadsheet, with its marks for
+            UTF-8 and ends of lines, and formulas escaped.
         """
         target = Path(path).expanduser()
         check_target(target, promised=True)  # both or none
-        told = replace(self, guarantee=with_escapes(self.guarantee, target, escape_formulas))
+        told = replace(self, guarantee=with_format(self.guarantee, target, escape_formulas, csv_dialect))
         if self._must_be_followed:
             expected = "saved by the program that made it: its history needs the input rows"
             raise InvalidArgument("release", "a stored copy", expected, "making the release again")
@@ -179,13 +189,15 @@ class Release:
         table = self.table
         if checks.choice("form", form, ("text", "bounds")) == "bounds":
             table = self._with_bounds()
-        sink = pa.BufferOutputStream()
-        if suffix.lower() in (".parquet", ".pq"):
+        sink = io.BytesIO()
+        if suffix.lower() in PARQUET:
             pq.write_table(table.replace_schema_metadata({PROMISE_KEY: self.guarantee.to_json()}), sink)
         else:
             flat = _flat(table)
-            pa_csv.write_csv(escaped(flat) if are_escaped(self.guarantee) else flat, sink)
-        return bytes(sink.getvalue().to_pybytes())
+            writer = table_writer(sink, flat.schema, suffix, self.guarantee)
+            writer.write_table(flat)
+            writer.close()
+        return sink.getvalue()
 
     def _with_bounds(self) -> pa.Table:
         quasi = {grid.name for grid in self.cells.grids}
@@ -210,6 +222,7 @@ def publish(
     earlier: Sequence[str] = (),
     history: ReleaseHistory | None = None,
     groups: GroupCounts | None = None,
+    tree: Tree | None = None,
 ) -> Release:
     """Turn cells into a release; rows with cell -1 are suppressed. The rules are checked again on the released rows.
 
@@ -245,7 +258,7 @@ def publish(
     told = {**(settings or {}), **({} if delivery.output == "sample" else cells.legend())}
     guarantee = promise(table.plan, rules, figures, delivery, method, told, notes, stream.seeded)
     made = with_legend(pa.table({name: columns[name] for name in _order_of(table, columns)}), guarantee)
-    origin = Origin(table, rules.to_history(), tuple(earlier), history, groups or {})
+    origin = Origin(table, rules.to_history(), tuple(earlier), history, groups or {}, tree)
     return Release(made, guarantee, cells, rows, suppressed, table.dropped, origin)
 
 
@@ -261,6 +274,8 @@ def promise(
 ) -> Guarantee:
     """Make the guarantee of a release of cells; ``figures`` are counts and the levels ``reached``."""
     counted, output, identifiers = dict(figures), delivery.output, delivery.identifiers
+    unit = plan.domain.unit
+    called = unit.called if isinstance(unit, Person) and unit.column == plan.person else "person"
     facts = {
         "method": method,
         "output": output,
@@ -268,7 +283,7 @@ def promise(
         "quasi_identifiers": list(plan.quasi),
         "required": rules.to_dict(),
         "reached": counted.pop("reached"),
-        **({} if plan.person is None else {"k_counts": f"persons, by column {plan.person!r}"}),
+        **({} if plan.person is None else {"k_counts": f"{plural(called)}, by column {plan.person!r}"}),
         **counted,
         "identifiers": identifiers if plan.identifiers else "none",
         **dict(settings or {}),
@@ -277,7 +292,7 @@ def promise(
     told = (_MINIMAL,) if {"l", "t"} & set(facts["required"]) and facts.get("cuts") != "blind" else ()
     return Guarantee(
         "syntactic",
-        unit="one row" if plan.person is None else "one person",
+        unit="one row" if plan.person is None else f"one {called}",
         parameters=facts,
         domain=plan.domain,
         assumptions=(
@@ -288,7 +303,7 @@ def promise(
             *told,
             *notes,
         ),
-        seeded=(output == "sample" or delivery.order == "shuffled") and seeded,
+        seeded=(output == "sample" or delivery.order == "shuffled" or "earlier_releases" in facts) and seeded,
     )
 
 
@@ -352,8 +367,8 @@ def _bounds(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
 
 def number_array(grid: Grid, values: FloatArray, whole: bool) -> pa.Array:
     """Write numbers of a column as Arrow: dates, times and whole ones as such, NaN as missing."""
-    if isinstance(grid.column, (Date, Time)):
-        return (date_array if isinstance(grid.column, Date) else time_array)(values)
+    if isinstance(grid.column, (Date, Time, Code)):
+        return date_array(values) if isinstance(grid.column, Date) else grid.column.array(values)
     missing = np.isnan(values)
     if whole or isinstance(grid.column, Integer):
         return pa.array(np.rint(np.where(missing, 0, values)).astype(np.int64), mask=missing)
@@ -364,7 +379,7 @@ def _points(grid: Grid, ends: Sequence[Any], pick: Callable[[Any], float]) -> pa
     """Return a place of every interval; None stands for missing."""
     points = np.array([np.nan if e is None else pick(e) for e in ends], np.float64)
     missing = np.isnan(points)
-    whole = isinstance(grid.column, Integer) and not isinstance(grid.column, (Date, Time))
+    whole = isinstance(grid.column, Integer) and not isinstance(grid.column, (Date, Time, Code))
     if whole and (points[~missing] % 1).any():  # between two whole numbers
         return pa.array(points, mask=missing)
     return number_array(grid, points, False)
@@ -373,7 +388,7 @@ def _points(grid: Grid, ends: Sequence[Any], pick: Callable[[Any], float]) -> pa
 def _centers(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
     shown = _intervals(cells, own)
     for j, grid in enumerate(cells.grids):
-        if grid.numeric:
+        if grid.numeric and not isinstance(grid.column, Code):  # codes have no middle
             ends = [grid.bounds(int(a), int(b)) for a, b in zip(cells.first[:, j], cells.last[:, j], strict=True)]
             shown[grid.name] = _points(grid, ends, lambda e: (e[0] + e[1]) / 2).take(pa.array(own))
     return shown

@@ -30,7 +30,7 @@ from discreet.anonymity.risk.rules import ReachedLevels, Rules, check_blind, gro
 from discreet.core import AnyArray, IntArray
 from discreet.engines import PARQUET, WrittenTable, check_target
 from discreet.engines.spark import check_new
-from discreet.engines.tables import with_escapes
+from discreet.engines.tables import with_format
 from discreet.errors import DataSourceError, InvalidArgument
 
 
@@ -65,7 +65,7 @@ def release_file(
     cells = Cells(plan.grids, decided.first, decided.last, np.empty(0, np.int64))
     told = {**decided.settings, **cells.legend()}
     guarantee = promise(plan, rules, figures, delivery, method, told, notes, stream.seeded)
-    guarantee = with_escapes(guarantee, target, delivery.escape_formulas)
+    guarantee = with_format(guarantee, target, delivery.escape_formulas, delivery.csv_dialect)
     known = isinstance(first.counter, PlaceCounter)
     second = _Pass(plan, PlaceCounter(plan, len(decided.first)) if known else Counter(plan))
     del counts, first  # before as much is counted again

@@ -23,6 +23,7 @@ from discreet.core import (
     NAMING,
     AnyArray,
     Categorical,
+    Code,
     Column,
     Date,
     Domain,
@@ -274,7 +275,7 @@ def refuse_unknown(label: str, given: Mapping[str, Any], quasi: Sequence[str]) -
 def without_values(column: Any) -> SchemaError:
     """Return the error about a quasi-identifier without a single declared value."""
     if not isinstance(column, Categorical):
-        what = f"a {column.kind}" if isinstance(column, (Date, Time)) else "a number"
+        what = f"a {column.kind}" if isinstance(column, (Date, Time, Code)) else "a number"
         said = f"quasi-identifier {column.name!r} has no value in any row that can be read as {what}"
         return SchemaError(f"{said}; check how it is declared, or leave the column out")
     shown = ", ".join(repr(category_text(c)) for c in column.categories[:3])

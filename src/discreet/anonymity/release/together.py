@@ -2,20 +2,36 @@
 
 *The attacker* holds every released table and knows the quasi-identifiers of everyone, so the cell of each person, who
 was in which table, and who was suppressed. In the worst case they can follow every row from table to table, for example
-by rare values. The finest groups they can form are *histories*: for each table, that a row was absent, suppressed, or
-published in a certain cell, and in which tables its sensitive values were the same.
+by rare values. The finest groups of rows they can form are *histories*: for each table, the cell in which a row was
+published or that it was not published there, and in which tables its sensitive values were the same.
 
 *The condition*: each table, with its rows grouped by their whole history instead of its own cells, keeps the rules it
 promised: k, l, and t with the distribution of that table. *It suffices*, because every set of rows that can be defined
 by intersecting, subtracting or joining cells and tables is a union of histories, and each rule is closed under union.
 
-Cells are merged until the condition holds; these are the finest such cells. Rows that were never published may be
-suppressed instead, as far as that is allowed. Where merging does not help, the release is refused, because a published
-row cannot be taken back. Among several rows of a person, rows with equal sensitive values and equal quasi-identifiers
-on the public grids are the same; others with equal sensitive values are matched in the order of their cells.
+*Absent and suppressed count as one state*, "not published". The attacker can tell apart an absent and a suppressed
+person, but not their rows, because neither has a row there. Exchange the published values of two records with one
+history: every table stays the same, row by row, and nothing that the attacker knows of people has changed. So a person
+who left hides among the records of their history, also those that are suppressed now. The argument has three limits:
+
+- A history without any published row has nothing to protect. Its records may be published later, with newcomers. Only
+  if the table that suppressed them promised l or t, they are kept apart from people who were absent: being suppressed
+  for l says something about their values.
+- A record that was suppressed to hide someone who left is from now on in that person's history. It comes back only in
+  a group that keeps the rules and leaves a group that keeps them, or stays out.
+- k counts persons, so several rows of one person hide no one.
+
+Under "merge", cells are merged until the condition holds; these are the finest such cells. Where merging does not
+help, the release is refused. Under "suppress", cells are merged where that loses less than leaving rows out
+(`_cheapest`). Groups that still break a rule are left out, and whoever is too few to leave a history takes others of it
+along. These are drawn at random and not by their values; only with l or t, how many are drawn depends on values too, as
+the merging of cells does. The last word always has the condition itself (`_broken`).
+
+A record is a person while they have one row per table, even if its values change. Someone who has had several rows has
+a record for each set of sensitive values; rows with equal values are matched by their quasi-identifiers on the public
+grids, the rest in the order of these. Matching never looks ahead, so later tables do not change earlier histories.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,8 +40,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.anonymity.growth.frontier import EnforcedCells, refuse_root
-from discreet.anonymity.growth.tree import Tree
+from discreet import noise
+from discreet.anonymity.growth.frontier import EnforcedCells, enforce
+from discreet.anonymity.growth.tree import Tree, grid_shares
 from discreet.anonymity.release.record import (
     ReleaseRecord,
     as_text,
@@ -42,7 +59,11 @@ from discreet.core import BoolArray, IntArray, counted
 from discreet.errors import ReleaseConflict
 
 #: States of a record in a release; cells and nodes are counted from `_SHOWN` on.
-_ABSENT, _SUPPRESSED, _SHOWN = 0, 1, 2
+_UNPUBLISHED, _SUPPRESSED, _SHOWN = 0, 1, 2
+#: What to do where a release would identify someone together with earlier ones.
+CONFLICTS = ("suppress", "merge", "new", "refuse")
+#: The loss of a row that is left out; one in a cell that is the whole domain loses 1 (see `_cheapest`).
+_LEFT_OUT = 2.0
 
 
 @dataclass(frozen=True)
@@ -66,26 +87,28 @@ class PublishedRows:
 class EarlierReleases:
     """The records of all releases before this one is decided; ``record`` is that of each row of this release.
 
-    ``before`` numbers the earlier states of each record, ``known`` also says whether its values have changed since.
-    ``shown`` and ``hidden``: it was ever published, ever suppressed.
+    ``before`` numbers the histories up to now. ``changed`` says since when the values of a record are as they are in
+    this release. ``shown``: it was published before. ``person`` is the key of each record.
     """
 
     earlier: tuple[PublishedRows, ...]
     record: IntArray
     before: IntArray
-    known: IntArray
+    changed: IntArray
     shown: BoolArray
-    hidden: BoolArray
+    person: IntArray
 
-    def histories(self, node: IntArray, n_nodes: int) -> tuple[IntArray, IntArray]:
+    def histories(self, node: IntArray) -> tuple[IntArray, IntArray]:
         """Return the state of every record in this release, and the number of its whole history."""
-        state = np.full(len(self.known), _ABSENT, np.int64)
-        state[self.record] = np.where(node >= 0, node + _SHOWN, _SUPPRESSED)
-        return state, join([(self.known, _levels(self.known)), (state, n_nodes + _SHOWN)], len(state))
+        state = np.full(len(self.before), _UNPUBLISHED, np.int64)
+        state[self.record] = np.where(node >= 0, node + _SHOWN, _UNPUBLISHED)
+        changed = np.where(state >= _SHOWN, self.changed, 0)  # values that are not published cannot be compared
+        parts = (self.before, changed, state)
+        return state, join([(part, _levels(part)) for part in parts], len(state))
 
 
-def read_past(records: Sequence[ReleaseRecord], table: Table, leaf: IntArray) -> EarlierReleases:
-    """Follow the records of a table through earlier releases; ``leaf`` orders several rows of one person."""
+def read_past(records: Sequence[ReleaseRecord], table: Table) -> EarlierReleases:
+    """Follow the records of a table through earlier releases."""
     plan = table.plan
     own = identities(table)
     declared = following_declaration(plan)
@@ -98,13 +121,14 @@ def read_past(records: Sequence[ReleaseRecord], table: Table, leaf: IntArray) ->
     texts = {n: pa.chunked_array([*(h.values(n) for h in records), as_text(table.others[n])]) for n in plan.sensitive}
     coded = [code_column(plan.domain, n, column) for n, column in texts.items()]
     value = join([(c.codes.astype(np.int64), len(c.labels) + 1) for c in coded], total)
-    place = np.concatenate([*(h.cell for h in records), leaf])
     grid = _numbers([*(record.where for record in records), where(table)])
-    whose = _records(key, value, release, place, grid)
+    whose = _records(key, value, release, grid)
     starts = np.cumsum([0, *sizes])
     split, split_value = np.split(whose, starts[1:-1]), np.split(value, starts[1:-1])
     n = _levels(whose)
-    shown, hidden = np.zeros(n, bool), np.zeros(n, bool)
+    shown = np.zeros(n, bool)
+    for mine, record in zip(split, records, strict=False):
+        shown[mine[record.cell >= 0]] = True
     states: list[tuple[IntArray, int]] = []
     seen: list[IntArray] = []
     earlier = []
@@ -112,63 +136,170 @@ def read_past(records: Sequence[ReleaseRecord], table: Table, leaf: IntArray) ->
         out = record.cell >= 0
         mine, there = split[j], np.flatnonzero(out)
         rows = starts[j] + there
-        state = np.full(n, _ABSENT, np.int64)
-        state[mine] = np.where(out, record.cell + _SHOWN, _SUPPRESSED)
-        shown[mine[out]], hidden[mine[~out]] = True, True
+        state = np.full(n, _UNPUBLISHED, np.int64)
+        hidden = _SUPPRESSED if record.rules.l_on or record.rules.t_on else _UNPUBLISHED
+        state[mine] = np.where(out, record.cell + _SHOWN, np.where(shown[mine], _UNPUBLISHED, hidden))
         seen.append(np.full(n, -1, np.int64))
         seen[j][mine[out]] = split_value[j][out]
         states += [(state, _levels(state)), (_first_alike(seen), j + 2)]
         values = tuple(column.take(rows).compact() for column in coded)
         persons = key[rows] if record.counts_persons else None
         earlier.append(PublishedRows(mine[there], values, persons, record.rules, record.label))
-    before = join(states, n)
     seen.append(np.full(n, -1, np.int64))
     seen[-1][split[-1]] = split_value[-1]
-    changed = np.where(shown, _first_alike(seen), 0)  # unpublished values cannot be compared
-    known = join([(before, _levels(before)), (changed, len(sizes) + 1)], n)
-    return EarlierReleases(tuple(earlier), split[-1], before, known, shown, hidden)
+    changed = np.where(shown, _first_alike(seen), 0)
+    person = np.empty(n, np.int64)
+    person[whose] = key
+    return EarlierReleases(tuple(earlier), split[-1], join(states, n), changed, shown, person)
 
 
 def enforce_together(
-    tree: Tree, leaf: IntArray, rules: Rules, table: Table, past: EarlierReleases, *, suppress: float = 0.0
-) -> tuple[EnforcedCells, dict[str, Any]]:
-    """Find the finest cells that keep the rules, alone and together with the earlier releases.
+    tree: Tree, leaf: IntArray, rules: Rules, table: Table, past: EarlierReleases, way: str, stream: Any
+) -> EnforcedCells:
+    """Find cells that keep the rules, alone and together with the earlier releases.
 
-    Also returns the levels that this table reaches with its rows grouped by their history in all releases.
+    ``way`` is one of `CONFLICTS`; ``stream`` draws who is left out under "suppress" and "new".
     """
-    whole = rules.measure(np.zeros(table.n, np.int64), table.sensitive, table.persons)
-    refuse_root(rules, table.sensitive, np.ones(table.n, bool), whole.ok, table.persons)
-    node = leaf.copy()
-    shown = past.shown[past.record]
-    allowed = math.floor(suppress * table.n + 1e-9)
+    if way == "refuse":
+        node = enforce(tree, leaf, rules, table.sensitive, persons=table.persons).node
+        refuse_broken(past, node, rules, table)
+    elif way == "merge":
+        node = _merged(tree, leaf, rules, table, past)
+    else:
+        cells = _cheapest(tree, wanted(past, leaf, way), rules, table, past)
+        node = settle_together(past, cells, rules, table, stream)
+    out = node < 0
+    return EnforcedCells(node, len(np.setdiff1d(leaf[~out], node[~out])), int(out.sum()))
+
+
+def wanted(past: EarlierReleases, place: IntArray, way: str) -> IntArray:
+    """Return places; under "new" without those of people who were published before."""
+    known = np.isin(past.person[past.record], past.person[past.shown])
+    return np.where(known & (way == "new"), -1, place)
+
+
+def facts_together(past: EarlierReleases, node: IntArray, rules: Rules, table: Table, way: str) -> dict[str, Any]:
+    """Return what a release says of itself and the earlier ones: their number, the levels, and rows left out."""
+    out, shown = node < 0, past.shown[past.record]
+    final = np.where(out, -1, past.histories(node)[1][past.record])
+    final[~out] = np.unique(final[~out], return_inverse=True)[1].ravel()
+    return {
+        "on_conflict": way,
+        "earlier_releases": len(past.earlier),
+        "reached_together": rules.measure(final, table.sensitive, table.persons).to_dict(),
+        "left_out_published_before": int((out & shown).sum()),
+        "left_out_never_published": int((out & ~shown).sum()),
+    }
+
+
+def broken_rows(past: EarlierReleases, node: IntArray, rules: Rules, table: Table) -> BoolArray:
+    """Return which rows are published in a group that breaks a rule of some table."""
+    _, history = past.histories(node)
+    bad: BoolArray = np.isin(history, _broken(past, node, history, rules, table))[past.record] & (node >= 0)
+    return bad
+
+
+def refuse_broken(past: EarlierReleases, node: IntArray, rules: Rules, table: Table) -> None:
+    """Refuse places that would identify someone."""
+    _, history = past.histories(node)
+    broken = _broken(past, node, history, rules, table)
+    if len(broken):
+        _refuse(past, np.isin(history, broken), history, rules)
+
+
+def _merged(tree: Tree, leaf: IntArray, rules: Rules, table: Table, past: EarlierReleases) -> IntArray:
+    """Merge cells until the condition holds; refuse if merging everything does not help."""
+    node = leaf
     while True:
-        if not (node >= 0).any():
-            _refuse(past, {"added": table.n})
-        state, history = past.histories(node, tree.n_nodes)
+        state, history = past.histories(node)
         broken = _broken(past, node, history, rules, table)
         if not len(broken):
-            break
+            return node
         bad = np.isin(history, broken)
-        if (bad & (state == _ABSENT)).any():
-            _refuse(past, {"removed": int((bad & (state == _ABSENT)).sum())})
-        rows = np.flatnonzero(bad[past.record] & (node >= 0))  # what was published is never suppressed
-        doomed = _in_the_way(tree, leaf, node, rows, shown, allowed - int((node < 0).sum()))
-        if len(doomed):
-            node[doomed] = -1
-            continue
-        stuck = rows[node[rows] == 0]
-        if len(stuck):
-            old, waited = shown[stuck], past.hidden[past.record[stuck]]
-            kinds = {"unchanged": old, "previously suppressed": ~old & waited, "added": ~old & ~waited}
-            _refuse(past, {name: int(rows.sum()) for name, rows in kinds.items()})
+        rows = np.flatnonzero(bad[past.record])
+        if (bad & (state < _SHOWN)).any() or (node[rows] == 0).any():
+            refuse_broken(past, np.zeros_like(node), rules, table)
         node = tree.merged(node, np.unique(tree.parent[node[rows]]))
-    final = np.where(node >= 0, history[past.record], -1)
-    final[node >= 0] = np.unique(final[node >= 0], return_inverse=True)[1].ravel()
-    occupied = np.unique(leaf[node >= 0])
-    kept = node[node >= 0]
-    merged = len(np.setdiff1d(occupied, kept))
-    together = rules.measure(final, table.sensitive, table.persons).to_dict()
-    return EnforcedCells(node, merged, int((node < 0).sum())), together
+
+
+def _cheapest(tree: Tree, leaf: IntArray, rules: Rules, table: Table, past: EarlierReleases) -> IntArray:
+    """Return the node of each row (-1 if left out before) at the least loss, from the leaves upwards.
+
+    A row in a cell loses the mean share of the columns' widths that the cell leaves open (NCP), a row that is left out
+    `_LEFT_OUT`; if no one of its history has left yet, the others that must be left out with it count too. A node is a
+    cell if that loses no more than its children do. This looks at each node by itself, so `settle_together` has to
+    check what the cells do together.
+    """
+    here = np.zeros(len(past.before), bool)
+    here[past.record] = True
+    own = past.before[past.record]
+    first_gone = past.shown[past.record] & ~np.isin(own, past.before[past.shown & ~here])
+    first, last = tree.cells
+    points = [grid_shares(grid) for grid in tree.grids]
+    width = np.mean([p[last[:, j] + 1] - p[first[:, j]] for j, p in enumerate(points)], axis=0)
+    inner, best = tree.column >= 0, np.zeros(tree.n_nodes)
+    at, found = leaf.copy(), leaf.copy()
+    for level in range(int(tree.levels.max(initial=0)), -1, -1):
+        at = np.where((at >= 0) & (tree.levels[at] > level), tree.parent[at], at)
+        bad, rows = broken_rows(past, at, rules, table), at >= 0
+        group = past.histories(at)[1][past.record]
+        company = np.where(first_gone, np.maximum(1, rules.k / np.bincount(group)[group]), 1)
+        loss = np.bincount(at[rows], np.where(bad, _LEFT_OUT * company, width[at])[rows], minlength=tree.n_nodes)
+        nodes = np.flatnonzero(tree.levels == level)
+        left = np.where(inner[nodes], nodes + 1, nodes)
+        split = np.where(inner[nodes], best[left] + best[tree.right[nodes]], np.inf)
+        one = np.zeros(tree.n_nodes, bool)
+        one[nodes] = loss[nodes] <= split
+        best[nodes] = np.minimum(loss[nodes], split)
+        found = np.where(rows & one[at], at, found)
+    return found
+
+
+def settle_together(past: EarlierReleases, place: IntArray, rules: Rules, table: Table, stream: Any) -> IntArray:
+    """Leave out rows until the condition holds; refuse if none are left.
+
+    Groups that break a rule are left out first. If someone who is not published any more is still among too few, others
+    of the same history are left out with them. Both only take rows away, so it ends.
+    """
+    node, k = place.copy(), max(rules.k, *(p.rules.k for p in past.earlier))
+    while True:
+        _, history = past.histories(node)
+        broken = _broken(past, node, history, rules, table)
+        if not (node >= 0).any():
+            _refuse(past, np.ones(len(history), bool), history, rules, final=True)
+        if not len(broken):
+            return node
+        bad = np.isin(history, broken)
+        rows = bad[past.record] & (node >= 0)
+        if rows.any():
+            node[rows] = -1
+            continue
+        gone = np.unique(np.stack([past.before[bad], past.person[bad]]), axis=1)[0]
+        own = past.before[past.record]
+        others = np.flatnonzero(np.isin(own, gone) & (node >= 0))
+        if not len(others):
+            _refuse(past, bad, history, rules, final=True)
+        others = others[np.argsort(own[others], kind="stable")]
+        for mates in np.split(others, np.flatnonzero(np.diff(own[others])) + 1):
+            lack = k - int(np.diff(np.searchsorted(gone, [own[mates[0]], own[mates[0]] + 1]))[0])
+            part = np.unique(history[past.record[mates]], return_inverse=True)[1].ravel()
+            node[_company(mates, part, past.person[past.record[mates]], lack if lack > 0 else k, k, stream)] = -1
+
+
+def _company(rows: IntArray, part: IntArray, person: IntArray, need: int, k: int, stream: Any) -> IntArray:
+    """Return rows to leave out for those who left: some persons of the largest part, or the smallest parts whole."""
+    pairs = np.unique(np.stack([part, person]), axis=1)
+    size = np.bincount(pairs[0])
+    largest = int(np.argmax(size))
+    if size[largest] >= need + k:
+        people = pairs[1][pairs[0] == largest]
+        drawn = people[noise.permutation(len(people), rng=stream)[:need]]
+        chosen = (part == largest) & np.isin(person, drawn)
+    else:
+        order = np.argsort(size, kind="stable")
+        chosen = np.isin(part, order[: 1 + int(np.searchsorted(np.cumsum(size[order]), need))])
+    found: IntArray = rows[chosen]
+    return found
 
 
 def _broken(past: EarlierReleases, node: IntArray, history: IntArray, rules: Rules, table: Table) -> IntArray:
@@ -180,46 +311,36 @@ def _broken(past: EarlierReleases, node: IntArray, history: IntArray, rules: Rul
     return np.unique(np.concatenate([*found, *(p.broken(history) for p in past.earlier)]))
 
 
-def _in_the_way(tree: Tree, leaf: IntArray, node: IntArray, rows: IntArray, shown: BoolArray, allowed: int) -> IntArray:
-    """Return rows to suppress instead of merging their cell: the fewest first, as many as allowed.
-
-    Only rows that were never published; and only if the rest below the parent is in order and holds more rows, or in
-    the root, where nothing can be merged.
-    """
-    if allowed <= 0:
-        return np.empty(0, np.int64)
-    left = node >= 0
-    size = np.bincount(node[rows], minlength=tree.n_nodes)
-    fixed = np.bincount(node[rows[shown[rows]]], minlength=tree.n_nodes)
-    cell = np.flatnonzero((size > 0) & (fixed == 0))
-    above = np.where(cell > 0, tree.parent[cell], 0)
-    held, bad = (tree.totals(np.bincount(leaf[chosen], minlength=tree.n_nodes)) for chosen in (left, rows))
-    fit = (bad[above] == size[cell]) & ((2 * size[cell] < held[above]) | (cell == 0))
-    cell = cell[fit][np.argsort(size[cell[fit]], kind="stable")]
-    cell = cell[np.cumsum(size[cell]) <= allowed]
-    doomed: IntArray = rows[np.isin(node[rows], cell)]
-    return doomed
-
-
-def _refuse(past: EarlierReleases, found: dict[str, int]) -> None:
-    """Say which rows could be identified."""
-    last = past.earlier[-1].label
+def _refuse(past: EarlierReleases, bad: BoolArray, history: IntArray, rules: Rules, final: bool = False) -> None:
+    """Say which rows could be identified, how many must come together, and what helps; nothing does if ``final``."""
     if any(len(p.broken(past.before)) for p in past.earlier):
         raise ReleaseConflict(
             f"people can already be identified by comparing the {len(past.earlier)} earlier releases, which were not "
             "checked with each other. A published table cannot be taken back, so nothing more about these people can "
             "be released. Use one release history from the first release on."
         )
+    here = np.zeros(len(bad), bool)
+    here[past.record] = True
+    kinds = {"removed": past.shown & ~here, "earlier": past.shown & here, "added": ~past.shown & here}
+    found = {name: int((bad & rows).sum()) for name, rows in kinds.items()}
     listed = " and ".join(counted(n, f"{name} record") for name, n in found.items() if n)
-    others = len(past.earlier) - 1
+    last, others = past.earlier[-1].label, len(past.earlier) - 1
     compared = f"{last} and {counted(others, 'release')} before it" if others else last
+    k = max(rules.k, *(p.rules.k for p in past.earlier))
     said = f"{listed} could be identified by comparing this release with {compared}. "
-    wait = "or wait until more records have changed"
-    if found.get("removed"):  # what was published cannot be left out: suppression does not help
-        raise ReleaseConflict(
-            f"{said}Keep records of people who left in the table, release only people who were never published, {wait}"
-        )
-    raise ReleaseConflict(f"{said}Leave out people who were never published, {wait}", suppress=0.05)
+    if found["removed"] or found["earlier"]:
+        whose = np.unique(np.stack([history[bad], past.person[bad]]), axis=1)[0]
+        lack = k - np.unique(whose, return_counts=True)[1]
+        few, many = max(1, int(lack.min())), max(1, int(lack.max()))
+        said += f"People of one group must leave or change together, at least {k} at a time; here "
+        said += f"{few if few == many else f'{few} to {many}'} more per group are needed. "
+    if found["added"]:
+        said += f"New people are published when at least {k} of them are in a group. "
+    if final:
+        raise ReleaseConflict(f"{said}Leaving out more rows does not help: wait until more records have changed")
+    new = len(np.setdiff1d(past.person[here], past.person[past.shown]))
+    more = f", or with 'new' only the {new:,} people who were never published" if new >= k else ""
+    raise ReleaseConflict(f"{said}Wait for them, or release fewer rows{more}", on_conflict="suppress")
 
 
 def _check_same(record: ReleaseRecord, declared: dict[str, Any], measured: dict[str, Any], persons: bool) -> None:
@@ -253,30 +374,30 @@ def _said(declared: Mapping[str, Any]) -> str:
 
 
 def _numbers(pieces: Sequence[pa.Array]) -> IntArray:
-    """Number the texts of a column that comes in pieces."""
+    """Number the texts of a column that comes in pieces, in the order of the texts."""
     encoded = pc.dictionary_encode(pa.concat_arrays(pieces))
-    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)
+    rank = np.argsort(np.asarray(pc.sort_indices(encoded.dictionary), np.int64))
+    return rank[np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)]
 
 
-def _records(key: IntArray, value: IntArray, release: IntArray, place: IntArray, where: IntArray) -> IntArray:
-    """Number the records: by key, and by sensitive values too where someone has several rows in a release.
+def _records(key: IntArray, value: IntArray, release: IntArray, where: IntArray) -> IntArray:
+    """Number the records: by key, and by sensitive values too from when someone first has several rows in a release.
 
     Among equal rows, those at the same place of the public grids as before are the same; the rest are matched in the
-    order of their cells.
+    order of their places. Only earlier releases are looked at, so a later one never changes who was who.
     """
     n = len(key)
-    pair = join([(key, _levels(key)), (release, _levels(release))], n)
     several = np.zeros(_levels(key), bool)
-    several[key[np.bincount(pair)[pair] > 1]] = True
-    group = join([(key, _levels(key)), (np.where(several[key], value + 1, 0), _levels(value) + 1)], n)
     record = np.full(n, -1, np.int64)
     last = np.empty(0, np.int64)  # by record: the row in which it was last seen
     for j in range(_levels(release)):
         rows = np.flatnonzero(release == j)
+        several |= np.bincount(key[rows], minlength=len(several)) > 1
+        group = join([(key, len(several)), (np.where(several[key], value + 1, 0), _levels(value) + 1)], n)
         free = np.ones(len(last), bool)
         for near in (where, np.zeros(n, np.int64)):
             left, waiting = rows[record[rows] < 0], np.flatnonzero(free)
-            old, new = _alike(group, near, place, last[waiting], left)
+            old, new = _alike(group, near, where, last[waiting], left)
             record[left[new]] = waiting[old]
             free[waiting[old]] = False
         came = rows[record[rows] < 0]

@@ -5,8 +5,10 @@ from .coded import reader_of as reader_of
 from .hierarchy import MISSING as MISSING
 from .hierarchy import OR_MISSING as OR_MISSING
 from .hierarchy import printed_category as printed_category
+from .loss import fitness_of as fitness_of
 from .loss import loss_of as loss_of
 from .loss import loss_rows as loss_rows
+from .loss import one_of_each as one_of_each
 from .printed import PROMISE_KEY as PROMISE_KEY
 from .printed import Legend as Legend
 from .printed import Sets as Sets

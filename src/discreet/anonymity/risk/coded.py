@@ -55,6 +55,7 @@ def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> Co
     found = encoded.dictionary.to_pylist()
     alike = same_key(encoded.dictionary, column).to_pylist()
     numbers = isinstance(column, Numeric) or (column is None and all(_is_number(v) for v in found if v is not None))
+    numbers = numbers and not hasattr(column, "codes")
     keys: list[float | None] = []
     if numbers:
         keys = list(map(reader_of(column), found))
@@ -83,6 +84,8 @@ def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> Co
 
 def reader_of(column: Column | None) -> Callable[[Any], float | None]:
     """Return a function that reads a value of a column of numbers, dates or times; None if it cannot be read."""
+    if codes := getattr(column, "codes", None):
+        return lambda text: None if (run := codes.meant(str(text))) is None else float(run[0])
     return day_number if isinstance(column, Date) else second_number if isinstance(column, Time) else _number
 
 

@@ -32,16 +32,15 @@ class Entries:
     quasi: tuple[str, ...]
 
     @classmethod
-    def read(cls, table: Any, quasi: Sequence[str], others: Sequence[str], person: str | None = None) -> Entries:
-        """Count the rows of a table by their values.
+    def read(cls, table: Any, quasi: Sequence[str], others: Sequence[str], persons: Sequence[str] = ()) -> Entries:
+        """Count the rows of a table by their values; ``persons`` name persons and households.
 
         Quasi-identifiers are compared as spelled, because a spelling can distinguish rows of a release.
         """
-        names = [*quasi, *others, *([] if person is None else [person])]
-        values = {name: Values(same_key if name == person else None) for name in names}
+        names = [*quasi, *others, *dict.fromkeys(persons)]
+        values = {name: Values(same_key if name in persons else None) for name in names}
         tally = ValueTally()
-        persons = {} if person is None else {person: None}
-        for batch, counts in counted_columns(engines.open(table), names, persons=persons):
+        for batch, counts in counted_columns(engines.open(table), names, persons=dict.fromkeys(persons)):
             tally.add([values[name].codes(batch[name]) for name in names], counts)
         codes, held = tally.result()
         found = codes.astype(np.int64) if len(held) else np.empty((len(names), 0), np.int64)

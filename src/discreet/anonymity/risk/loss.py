@@ -10,7 +10,9 @@ original rows of a group have, over all that the original table has: it is not p
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,17 +22,34 @@ import pyarrow.compute as pc
 from discreet import engines
 from discreet.anonymity.risk.counted import total
 from discreet.anonymity.risk.counts import Entries
-from discreet.anonymity.risk.hierarchy import MISSING, OR_MISSING
+from discreet.anonymity.risk.hierarchy import MISSING, OR_MISSING, printed_category
 from discreet.anonymity.risk.printed import (
+    Sets,
     Stretches,
     as_numbers,
     as_texts,
     declared_of,
     legend_of,
+    printed_columns,
     read_sets,
     read_stretches,
 )
-from discreet.core import BoolArray, Categorical, Column, Date, FloatArray, IntArray, Numeric, category_text
+from discreet.core import (
+    MEAN_NOISE,
+    BoolArray,
+    Categorical,
+    Column,
+    Date,
+    Fitness,
+    FloatArray,
+    Guarantee,
+    IntArray,
+    Integer,
+    Numeric,
+    category_text,
+    cells_of,
+    spread,
+)
 from discreet.core.schema import Dialect
 from discreet.engines.tables import Encoder, arrow_kind
 
@@ -113,7 +132,9 @@ class _Printed:
         texts = as_texts(own)
         cells = pc.match_substring_regex(texts, _CELL)
         known = as_numbers(own) is not None or not (pc.any(cells).as_py() or set(groups) & set(texts.to_pylist()))
-        read: Any = None if isinstance(declared, Categorical) else read_stretches(own)
+        read: Any = (
+            None if isinstance(declared, Categorical) else read_stretches(own, groups, getattr(declared, "codes", None))
+        )
         numbers = None if true is None or read is None else _numbers(true, declared, written)
         self.true: Any
         names, self.true = _categories(true, declared, written) if numbers is None else (None, numbers)
@@ -243,3 +264,79 @@ def _spread(true: Any, own: IntArray) -> float:
         return max(len(np.unique(there[there >= 0])) - 1, 0)
     there = there[np.isfinite(there)]
     return float(there.max() - there.min()) if len(there) else 0.0
+
+
+def fitness_of(released: pa.Table, guarantee: Guarantee) -> Fitness:
+    """Return what counts by one and two columns of an anonymous table are good for, from its cells alone.
+
+    Rows of a cell are counted evenly over the values that it admits (`discreet.core.spread`). Rows that were left out,
+    or not drawn, add to the error. It is not known for columns that print one value for a whole group.
+    """
+    facts, names = guarantee.parameters, released.column_names
+    columns = [c for c in guarantee.domain or () if set(printed_columns(c.name, names)) <= set(names)]
+    unknown = () if facts.get("output", "interval") == "interval" else facts.get("quasi_identifiers", ())
+    left, rows = facts.get("suppressed", 0) + facts.get("dropped_for_missing_values", 0), max(len(released), 1)
+
+    @cache
+    def right(at: int) -> FloatArray:
+        return _right(released, columns[at], facts)
+
+    def error(*axes: int) -> tuple[float, bool]:
+        if any(columns[at].name in unknown for at in axes) or not len(released):
+            return math.nan, False
+        wrong = 1 - float(np.prod([right(at) for at in axes], axis=0).mean())
+        cells = min(math.prod(cells_of(columns[at]) for at in axes), rows)
+        chance = MEAN_NOISE * math.sqrt(cells * (1 - float(facts.get("sample", 1.0))) / rows)
+        return wrong + left / (left + rows) + chance, False
+
+    return Fitness.measure([c.name for c in columns], error, "too coarse to use")
+
+
+def one_of_each(released: pa.Table, guarantee: Guarantee) -> pa.Table:
+    """Return a table with one of the values that each cell admits, evenly: for comparisons with real rows."""
+    made = released
+    for number, column in enumerate(guarantee.domain or ()):
+        if column.name not in guarantee.parameters.get("quasi_identifiers", ()) or column.name not in made.column_names:
+            continue
+        even = (np.arange(1, len(released) + 1) * (5**0.5 - 1) / 2 * (number + 1)) % 1  # between 0 and 1
+        if isinstance(column, Categorical):
+            sets = _sets(released, column, guarantee.parameters)
+            which = np.floor(even * sets.members.sum(axis=1)[sets.code])[:, np.newaxis]
+            chosen = (np.cumsum(sets.members, axis=1)[sets.code] > which).argmax(axis=1)
+            values = pa.array([*map(category_text, column.categories), None]).take(pa.array(chosen))
+        else:
+            low, high = _ends(released, column)
+            place = low + (high - low) * even
+            values = pa.array(np.round(place) if isinstance(column, Integer) else place, from_pandas=True)
+        made = made.set_column(made.column_names.index(column.name), column.name, values)
+    return made
+
+
+def _right(released: pa.Table, column: Column, facts: Mapping[str, Any]) -> FloatArray:
+    """Return the share of each row that counts by a column have in the right place."""
+    if isinstance(column, Categorical):
+        sets = _sets(released, column, facts)
+        open_to: FloatArray = np.maximum(sets.members.sum(axis=1), 1).astype(np.float64)
+        return spread(column, np.zeros(len(open_to)), open_to)[1][sets.code]
+    return spread(column, *_ends(released, column))[1]
+
+
+def _sets(released: pa.Table, column: Categorical, facts: Mapping[str, Any]) -> Sets:
+    """Return the categories that the cells of a column admit."""
+    at: Any = released[printed_columns(column.name, released.column_names)[0]]
+    if pa.types.is_nested(at.type):  # a list of categories
+        listed = ([printed_category(c) for c in cell] for cell in at.fill_null([]).to_pylist())
+        at = pa.array([f"{{{', '.join(cell)}}}" if cell else None for cell in listed], pa.string())
+    return read_sets(at, [category_text(c) for c in column.categories], facts.get("labels", {}).get(column.name, {}))
+
+
+def _ends(released: pa.Table, column: Column) -> tuple[FloatArray, FloatArray]:
+    """Return the stretch of the axis of a column that each cell admits; all of it for a cell that cannot be read."""
+    at = printed_columns(column.name, released.column_names)
+    lower, upper = read_stretches(released[at[0]]), read_stretches(released[at[-1]])
+    if lower is None or upper is None:
+        return np.full(len(released), column.low), np.full(len(released), column.high)
+    half = 0.5 if isinstance(column, Integer) else 0.0  # the places of a whole number are from half below to half above
+    low = lower.low[lower.code] - half
+    high = upper.high[upper.code] + np.where(upper.closed[upper.code], half, -half)
+    return np.clip(low, column.low, column.high), np.clip(high, column.low, column.high)

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -156,14 +157,18 @@ def as_texts(column: Any) -> Any:
     return joined.cast(pa.large_string())
 
 
-def read_stretches(column: Any) -> Stretches | None:
-    """Read a released numeric column; None if a cell is neither a number nor an interval."""
-    numbers = as_numbers(column)
+def read_stretches(column: Any, groups: Mapping[str, Sequence[str]] | None = None, codes: Any = None) -> Any:
+    """Read a released numeric column as `Stretches`; None if a cell is neither a number nor an interval.
+
+    ``groups`` says which intervals its names stand for, as `legend_of` gives them, and ``codes`` are those of a `Code`.
+    """
+    numbers = None if groups or codes else as_numbers(column)
     if numbers is not None:
         values, code = np.unique(numbers, return_inverse=True)  # NaN last, once
         return Stretches(code.ravel(), values, values, np.ones(len(values), bool), np.isnan(values))
     code, texts = _distinct(column)
-    parsed = list(takewhile(lambda p: p is not None, map(_stretch, texts)))
+    read = partial(_stretch, groups=groups or {}, codes=codes)
+    parsed = list(takewhile(lambda p: p is not None, map(read, texts)))
     if len(parsed) < len(texts):
         return None
     low, high, closed, missing = zip(*[p for p in parsed if p is not None], strict=True)
@@ -201,13 +206,22 @@ def _distinct(column: Any) -> tuple[IntArray, list[str | None]]:
     return code, encoded.dictionary.to_pylist()
 
 
-def _stretch(text: str | None) -> tuple[float, float, bool, bool] | None:
+def _stretch(
+    text: str | None, groups: Mapping[str, Sequence[str]], codes: Any = None
+) -> tuple[float, float, bool, bool] | None:
     if text is None or text in (MISSING, ""):
         return math.nan, math.nan, True, True
     missing = text.endswith(OR_MISSING)
     body = text.removesuffix(OR_MISSING)
     if body == "*":
         return -math.inf, math.inf, True, missing
+    if codes is not None:
+        run = codes.meant(body)
+        return None if run is None else (run[0], run[1], True, missing)
+    ends = body.split(" to ")
+    if all(end in groups for end in ends):
+        low, high = (_stretch(groups[end][0], {}) if len(groups[end]) == 1 else None for end in (ends[0], ends[-1]))
+        return None if low is None or high is None else (low[0], high[1], high[2], missing)
     found, beyond = _INTERVAL.fullmatch(body), _BEYOND.fullmatch(body)
     try:
         if beyond:
@@ -245,6 +259,10 @@ def _members(text: str | None, place: dict[str, list[int]], absent: int) -> list
         return [*place[body], *found]
     if body.startswith("{") and body.endswith("}"):
         found += _listed(body[1:-1].split(", "), place)
+    ends = body.split(" to ")
+    if len(ends) < 3 and all(end.endswith("*") or end in place for end in ends):  # prefixes of codes
+        low, high = (end.rstrip("*") for end in (ends * 2)[:2])
+        found += [i for name, held in place.items() if low <= name and name[: len(high)] <= high for i in held]
     return found
 
 

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from discreet import engines
 from discreet.anonymity.risk.counts import Entries
 from discreet.anonymity.risk.loss import information_loss, loss_rows
+from discreet.anonymity.risk.population import estimate_rows, household_risk, individual_risk, sampled_share, summary
 from discreet.anonymity.risk.printed import PROMISE_KEY, quasi_of
-from discreet.core import Guarantee, IntArray, checks, found_at_most, html, promise_place
+from discreet.core import Guarantee, IntArray, checks, found_at_most, html, plural, promise_place
 from discreet.errors import DiscreetError, InvalidArgument, InvalidType
 
 MISSING = ("own", "wildcard", "drop")
@@ -69,6 +71,11 @@ class RiskReport:
         The rule for missing quasi-identifiers, the rows that had one, and the rows left out.
     person : str or None
         The column by which k, uniqueness and probabilities count persons instead of rows.
+    called : str
+        The name of what that column identifies: "person" or "household".
+    population, households : dict or None
+        Estimates from weights, and for households (`discreet.anonymity.risk.population`): the largest risk (``max``),
+        the number ``expected`` to be re-identified and its share (``mean``), and the ``share`` above the threshold.
     information_loss : dict or None
         Mean share of a column's values that a row leaves open (normalised certainty penalty): as ``printed``, and of
         the ``occurring`` values of the original rows in each class, if they are given; also by column. None for a table
@@ -103,6 +110,9 @@ class RiskReport:
     person: str | None = None
     promised: dict[str, float] | None = None
     information_loss: dict[str, Any] | None = None
+    called: str = "person"
+    population: dict[str, Any] | None = None
+    households: dict[str, float] | None = None
 
     def _repr_html_(self) -> str:
         title = f"Risk: {self.rows:,} rows in {self.classes:,} classes, k = {self.k:,}"
@@ -116,7 +126,7 @@ class RiskReport:
         **required : float
             Any of ``k``, ``k_map``, ``l`` (distinct), ``entropy_l``, ``c`` (recursive), ``t`` (ordered for numbers,
             otherwise equal), ``t_equal``, ``t_ordered``, ``alpha``, ``beta``, ``enhanced_beta``, ``delta``, ``unique``,
-            ``prosecutor``, ``journalist``, ``marketer``, ``homogeneous``.
+            ``prosecutor``, ``journalist``, ``marketer``, ``homogeneous``, ``individual``, ``household``, ``global``.
         """
         failed = []
         for name, bound in required.items():
@@ -132,13 +142,18 @@ class RiskReport:
 
     def _measures(self, name: str) -> dict[str, float | None]:
         """Return the values of a requirement, by label."""
+        estimated = {name: None if (told := getattr(self, of)) is None else told[key] for name, of, key in _ESTIMATED}
+        if name in estimated:
+            return {name: estimated[name]}
         if name in ("k", "k_map", "unique", "marketer", "prosecutor", "journalist"):
             found = getattr(self, name)
             return {name: found["max"] if isinstance(found, dict) else found}
         fields = {"l": "distinct_l", "c": "recursive_c"}
         known = {*SensitiveRisk.__dataclass_fields__, *fields, "t"} - set(fields.values())
         if name not in known:
-            listed = ", ".join(sorted({"k", "k_map", "unique", "marketer", "prosecutor", "journalist", *known}))
+            listed = ", ".join(
+                sorted({"k", "k_map", "unique", "marketer", "prosecutor", "journalist", *known, *estimated})
+            )
             raise InvalidArgument("requirement", name, f"one of {listed}", "k=5")
         if not self.sensitive:
             raise InvalidArgument("requirement", name, "used with a sensitive column", 'sensitive=["disease"]')
@@ -159,9 +174,9 @@ class RiskReport:
 
     def to_rows(self) -> list[tuple[str, str, str]]:
         """Return the figures for a table: measure, value, meaning."""
-        counted = "rows" if self.person is None else "persons"
+        counted = "rows" if self.person is None else plural(self.called)
         of_rows = "" if self.promised is None else " of rows"
-        whose = "" if self.person is None else ", but for others of the same person"
+        whose = "" if self.person is None else f", but for others of the same {self.called}"
         threshold = _percent(self.prosecutor["threshold"])
         rows = [
             ("rows", f"{self.rows:,}", "rows looked at"),
@@ -187,6 +202,10 @@ class RiskReport:
             worst = _percent(self.journalist["max"])
             rows.append(("journalist, worst", worst, "as prosecutor, person from the population"))
             rows.append(("k-map", f"{self.k_map:,}", "people of the population who match the rarest group"))
+        if self.population is not None:
+            rows += estimate_rows("individual", "rows", self.population, threshold)
+        if self.households is not None:
+            rows += estimate_rows("household", "households", self.households, threshold)
         rows += loss_rows(self.information_loss)
         for column, found in self.sensitive.items():
             for name, label, write, meaning in _SHOWN:
@@ -209,6 +228,9 @@ def _percent(value: float) -> str:
     return f"{100 * value:.3g} %"
 
 
+#: Requirements from estimates: name, field of the report, figure.
+_ESTIMATED = (("individual", "population", "max"), ("global", "population", "mean"), ("household", "households", "max"))
+_NORMALISED = "the weights in {!r} add up to about the number of rows: give weights that add up to the population"
 #: The rows of a sensitive column: field, label, how it is written, meaning.
 _SHOWN = (
     ("distinct_l", "distinct l", str, "fewest values in a group"),
@@ -254,6 +276,9 @@ def risk(
     recursive_l: int = 2,
     person: str | None = None,
     original: Any = None,
+    weight: str | None = None,
+    household: str | None = None,
+    called: str = "person",
 ) -> RiskReport:
     """Measure the risk of publishing a table.
 
@@ -280,6 +305,12 @@ def risk(
         can be too small, never too large (`discreet.engines.tables.same`).
     original : data frame, Arrow table or path, optional
         The records that the table was made from: gives the information loss of occurring values, which is not private.
+    weight : str, optional
+        The column of population weights: gives individual and global risk (`discreet.anonymity.risk.population`).
+    household : str, optional
+        The column that identifies the household of a row: gives the risk that one of its members is re-identified.
+    called : str, default "person"
+        The name of what ``person`` identifies, for the report.
 
     Examples
     --------
@@ -308,7 +339,12 @@ def risk(
         raise InvalidArgument("person", person, "one column, of no other role", 'person="patient"')
     if whose and rule == "wildcard":
         raise InvalidArgument("missing", rule, '"own" or "drop" where persons are counted', 'missing="own"')
-    entries = Entries.read(table, quasi, secret, whose[0] if whose else None)
+    weighed, homes = _listed("weight", weight), _listed("household", household)
+    for name, given in (("weight", weighed), ("household", homes)):
+        if len(given) > 1 or set(given) & {*quasi, *secret, *(() if name == "household" else (*whose, *homes))}:
+            raise InvalidArgument(name, given, "one column, of no other role", f'{name}="{name}"')
+    source = engines.open(table)
+    entries = Entries.read(source, quasi, [*secret, *weighed], [*whose, *homes])
     absent = entries.gaps
     with_gaps = int(entries.counts[absent].sum())
     facts = {"rule": rule, "rows_with_missing": with_gaps, "left_out": with_gaps if rule == "drop" else 0}
@@ -320,6 +356,14 @@ def risk(
     wild = rule == "wildcard" and bool(absent.any())
     own = entries.compatible() if wild else entries.persons(classes, whose[0] if whose else None)
     matches = None if population is None else entries.matches(population)
+    chances, estimated, notes = 1.0 / own, None, tuple[str, ...]()
+    if weighed:
+        values, codes = entries.values[weighed[0]].array(), entries.codes[weighed[0]]
+        share, people = sampled_share(values, codes, entries.counts, classes, source.dialect)
+        chances = individual_risk(own, share)
+        estimated = {"weight": weight, "people": people, **summary(chances, entries.counts, level)}
+        notes = (_NORMALISED.format(weight),) if people < 1.5 * entries.n else ()
+    met = household_risk(chances, entries.counts, entries.codes[homes[0]], level) if homes else None
     return RiskReport(
         rows=entries.n,
         classes=int(classes.max()) + 1,
@@ -335,6 +379,10 @@ def risk(
         recursive_l=l_wanted,
         person=person,
         information_loss=information_loss(table, entries, classes, original),
+        called=called,
+        population=estimated,
+        households=met,
+        notes=notes,
     )
 
 

@@ -20,11 +20,11 @@ from discreet.clustering.leaves.columns import (
 )
 from discreet.clustering.leaves.kmeans import nearest, weighted_kmeans
 from discreet.clustering.leaves.mixture import fit_mixture
-from discreet.core import BoolArray, FloatArray, Frames, checks
+from discreet.core import EMPTY_UP_TO, BoolArray, FloatArray, Frames, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import CenterSynopsis, Lifted, Synopsis
 from discreet.synopses import refine as refinement_steps
-from discreet.synopses.queries import EMPTY_UP_TO, wide
+from discreet.synopses.queries import wide
 
 #: What may be passed as ``refine``: "auto", None (or "none"), a name, a function of a synopsis, or a sequence of
 #: names and functions.

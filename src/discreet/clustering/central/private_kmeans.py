@@ -104,6 +104,8 @@ class PrivateKMeans(Declared, Centers):
     columns: Any = COLUMNS
     rho: Any = shared.RHO
     delta: Any = shared.DELTA
+    expect_rows: int | None = shared.EXPECT_ROWS
+    check_first: float | None = shared.CHECK_FIRST
     ledger: Any = shared.LEDGER
     max_clusters: int = option(
         default=20,
@@ -163,7 +165,8 @@ class PrivateKMeans(Declared, Centers):
         shape = {"grid": lambda domain: _known_grid(domain, named), "gaussian": _gaussian(named)}
         opening = open_for(self, X, check=fits, select=select, **shape)
         choice = named or choice_for(opening, self._planned_clusters(), self.scale)
-        return opening, choice, _named(_build(choice, opening, self.scale, self.n_init), opening)
+        built = _build(choice, opening, self.scale, self.n_init)
+        return opening, choice, opening.weighed(_named(built, opening))
 
     def check(self) -> None:
         """Refuse what no table could be clustered with: what `fit` refuses before it reads a row."""

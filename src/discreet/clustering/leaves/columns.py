@@ -11,9 +11,11 @@ import numpy as np
 
 from discreet.clustering.leaves.kmeans import mass_by, nearest
 from discreet.core import (
+    EMPTY_UP_TO,
     NAMING,
     BoolArray,
     Categorical,
+    Code,
     Column,
     Date,
     Domain,
@@ -24,17 +26,16 @@ from discreet.core import (
     category_text,
     checks,
     date_text,
-    time_text,
 )
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import BoxSynopsis, Synopsis
-from discreet.synopses.queries import EMPTY_UP_TO, axis_share
+from discreet.synopses.queries import axis_share
 
 
 def cluster_columns(domain: Domain, columns: Sequence[str] | None = None) -> tuple[str, ...]:
     """Return the columns to cluster on: those named, or all that are neither categories nor say whose row it is."""
     if columns is None:
-        numeric = tuple(c.name for c in domain if not isinstance(c, Categorical) and c.role not in NAMING)
+        numeric = tuple(c.name for c in domain if not isinstance(c, (Categorical, Code)) and c.role not in NAMING)
         if not numeric:
             fix = f"columns={list(domain.names[:1])}, if the order of its categories means something"
             raise InvalidArgument("columns", None, "given where no declared column is numeric", fix)
@@ -50,7 +51,9 @@ def left_out(domain: Domain, chosen: Sequence[str]) -> str:
     if not rest:
         return ""
     text = f"clustered on {', '.join(chosen)}; {', '.join(c.name for c in rest)} took no part"
-    return text + (": the mean of categories is not a place" if all(isinstance(c, Categorical) for c in rest) else "")
+    return text + (
+        ": the mean of categories is not a place" if all(isinstance(c, (Categorical, Code)) for c in rest) else ""
+    )
 
 
 def distance_units(domain: Domain, scale: str) -> FloatArray:
@@ -174,8 +177,8 @@ def place_texts(column: Column, places: FloatArray) -> list[float | str]:
     """Return places on a column's axis as a reader knows them: numbers, dates, times, or the category that is there."""
     if isinstance(column, Date):
         return [date_text(round(float(p))) for p in places]
-    if isinstance(column, Time):
-        return [time_text(min(max(round(float(p)), column.least), column.most)) for p in places]
+    if isinstance(column, (Time, Code)):
+        return [str(column.at(min(max(round(float(p)), column.least), column.most))) for p in places]
     if not isinstance(column, Categorical):
         return [float(p) for p in places]
     codes = np.clip(np.floor(places), 0, len(column.categories) - 1).astype(int)

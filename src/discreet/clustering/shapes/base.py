@@ -16,9 +16,8 @@ from discreet.clustering.central.of_synopsis import ClusterResult
 from discreet.clustering.how_many.suggest import KSuggestion, suggest_k
 from discreet.clustering.leaves.kmeans import mass_by
 from discreet.clustering.leaves.leaves import Leaves
-from discreet.core import Declared, Domain, Estimator, FloatArray, IntArray, check_fitted, jit, later
+from discreet.core import EMPTY_UP_TO, Declared, Domain, Estimator, FloatArray, IntArray, check_fitted, jit, later
 from discreet.synopses import Synopsis, bind, table
-from discreet.synopses.queries import EMPTY_UP_TO
 
 spatial = later("scipy.spatial")
 

@@ -389,10 +389,12 @@ def persons_text(guarantee: Guarantee) -> str:
     """Say, where k counts persons, that it does, and how many rows of a group one of them has at most."""
     if person_column(guarantee) is None:
         return ""
+    counted = guarantee.parameters["k_counts"].partition(",")[0]
     share = dict(guarantee.parameters.get("reached", {})).get("largest_share")
     if not isinstance(share, (int, float)) or guarantee.parameters.get("output") == "sample":
-        return " k counts persons."
-    return f" k counts persons; at most {_share_text(100 * share)} % of the rows of a group belong to one person."
+        return f" k counts {counted}."
+    most = _share_text(100 * share)
+    return f" k counts {counted}; at most {most} % of the rows of a group belong to {guarantee.unit}."
 
 
 def _share_text(share: float) -> str:
@@ -434,7 +436,7 @@ def _domain_to_dict(domain: Domain) -> dict[str, Any]:
 
 
 def _domain_from_dict(facts: Mapping[str, Any]) -> Domain:
-    unknown = sorted(set(map(str, facts)) - {"named", "columns", "unit", "functions", "impossible"})
+    unknown = sorted(set(map(str, facts)) - {"named", "columns", "unit", "functions", "impossible", "rules"})
     if unknown:
         raise FormatError(f"the guarantee is damaged: unknown fields {unknown} of the domain")
     domain = Domain(**{name: told for name, told in facts.items() if name != "named"})

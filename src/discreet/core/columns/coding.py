@@ -28,7 +28,7 @@ def settle(column: Any) -> None:
         if edge is None:
             continue
         if not least <= edge < column.high or edge == column.low:
-            low, high = column.to_dict()["bounds"]
+            low, high = column.ends()
             above = "" if least == column.low else f", not below the bottom {shown(column, column.bottom)}"
             what = f"a threshold between {low} and {high} with values beyond it{above}"
             middle = (least + column.high) / 2 + _half(column) * (1 if side == "bottom" else -1)

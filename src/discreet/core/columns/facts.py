@@ -1,4 +1,4 @@
-"""Public facts about columns: functions of other columns, and impossible combinations of values.
+"""Public facts about columns: functions of other columns, impossible combinations of values, and rules (`rules`).
 
 A fact is declared, like bounds, without looking at rows: ``education_num`` follows from ``education`` because the form
 says so. Contrary rows do not matter: the column of a function is never read, and an impossible row is dropped like one
@@ -8,7 +8,7 @@ with a missing value.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, TypeAlias, TypeVar
 
@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.columns.dates import date_text, time_text
-from discreet.core.columns.kinds import NAMING, Categorical, Column, Date, Integer, Time, category_text
+from discreet.core.columns.kinds import NAMING, Categorical, Code, Column, Date, Integer, Time, category_text
+from discreet.core.columns.rules import Rules
 from discreet.core.columns.stretches import Intervals, held, place_on, stretches_of
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
@@ -72,9 +73,10 @@ class Facts:
 
     functions: tuple[Function, ...] = ()
     impossible: tuple[Impossible, ...] = ()
+    rules: Rules = field(default_factory=Rules)
 
     @classmethod
-    def read(cls, columns: Mapping[str, Column], functions: Any, impossible: Any) -> Facts:
+    def read(cls, columns: Mapping[str, Column], functions: Any, impossible: Any, rules: Any = None) -> Facts:
         """Read what was declared, and refuse what no table could be like."""
         if functions is not None and not isinstance(functions, Mapping):
             fix = 'functions={"education_num": {"education": {"Bachelors": 13}}}'
@@ -87,10 +89,20 @@ class Facts:
             tuple(_function(columns, name, of) for name, of in (functions or {}).items()),
             tuple(_combination(columns, i, one) for i, one in enumerate(impossible or ())),
         )
-        return made if not made else _checked(made, columns)
+        made = made if not made else _checked(made, columns)
+        return made if rules is None else replace(made, rules=made._rules(columns, rules))
+
+    def _rules(self, columns: Mapping[str, Column], texts: Any) -> Rules:
+        """Read rules. What combinations are about is modelled as it is, and functions are no part of rules."""
+        named = {name: None for one in self.without_functions(columns).impossible for name, _ in one.stretches}
+        found = Rules.read(columns, texts, named)
+        for rule in found.rules:
+            for name in rule.terms.keys() & self.sources.keys():
+                raise SchemaError(f"rules: {name!r} is a function of another column; leave {rule.text!r} out")
+        return found
 
     def __bool__(self) -> bool:
-        return bool(self.functions or self.impossible)
+        return bool(self.functions or self.impossible or self.rules.texts)
 
     @property
     def sources(self) -> dict[str, Function]:
@@ -100,7 +112,7 @@ class Facts:
     @property
     def sentences(self) -> tuple[str, ...]:
         told = [f"{f.column} is a function of {f.source}" for f in self.functions]
-        return (*told, *(one.text for one in self.impossible))
+        return (*told, *(one.text for one in self.impossible), *(f"every row has {text}" for text in self.rules.texts))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain data: what `Domain` takes, and a schema file holds."""
@@ -109,7 +121,7 @@ class Facts:
             made["functions"] = {f.column: {f.source: dict(f.written)} for f in self.functions}
         if self.impossible:
             made["impossible"] = [dict(one.written) for one in self.impossible]
-        return made
+        return {**made, "rules": list(self.rules.texts)} if self.rules.texts else made
 
     def select(self, names: Sequence[str], columns: Mapping[str, Column]) -> Facts:
         """Return the facts about some columns. Facts about a function's column that is left out move to its source."""
@@ -125,7 +137,8 @@ class Facts:
                 each = [[pairs] if isinstance(columns[n], Categorical) else [[p] for p in pairs]
                         for n, pairs in found.items()]  # fmt: skip
                 made += [_combined([columns[n] for n in found], part) for part in product(*each)]
-        return Facts(tuple(f for f in self.functions if {f.column, f.source} <= kept), tuple(made))
+        facts = Facts(tuple(f for f in self.functions if {f.column, f.source} <= kept), tuple(made))
+        return replace(facts, rules=facts._rules(columns, self.rules.about(kept))) if self.rules.texts else facts
 
     def without_functions(self, columns: Mapping[str, Column]) -> Facts:
         """Return the facts with every combination stated for sources instead of functions.
@@ -139,13 +152,13 @@ class Facts:
                 made.append(
                     Impossible(tuple((name, tuple(pairs)) for name, pairs in found.items()), one.written, one.text)
                 )
-        return Facts(self.functions, tuple(made))
+        return Facts(self.functions, tuple(made), self.rules)
 
     def cuts(self, name: str) -> tuple[float, ...]:
         """Return the places on a column's axis where a fact begins or ends to hold."""
         ends = {end for one in self.impossible for n, pairs in one.stretches if n == name for p in pairs for end in p}
         ends |= {end for f in self.functions if f.source == name for low, high, _ in f.pieces for end in (low, high)}
-        return tuple(sorted(ends))
+        return tuple(sorted(ends | self.rules.cuts(name)))
 
 
 def _through(one: Impossible, functions: Mapping[str, Function], columns: Mapping[str, Column]) -> dict[str, Intervals]:
@@ -167,7 +180,7 @@ def told_of(facts: Facts, used: Sequence[str] | None) -> list[str]:
     if used:
         more = f"; and {len(used) - _MOST_TOLD:,} more" if len(used) > _MOST_TOLD else ""
         return [f"Public facts used, which every row keeps: {'; '.join(used[:_MOST_TOLD])}{more}."]
-    unused = "Declared functions and impossible combinations are not used by this method: its rows may break them."
+    unused = "Declared functions, combinations and rules are not used by this method: its rows may break them."
     return [unused] if facts else []
 
 
@@ -380,6 +393,8 @@ def _written(column: Column, stretches: Sequence[tuple[float, float]]) -> list[A
     """Return stretches as a schema file writes them: a list of categories, or the two ends of one."""
     if isinstance(column, Categorical):
         return [column.categories[i] for low, high in stretches for i in range(int(low), int(high))]
+    if isinstance(column, Code):
+        return [column.codes.label(int(low + 0.5), int(high - 0.5)) for low, high in stretches]
     ((low, high),) = stretches
     if not isinstance(column, (Integer, Date)):
         return [low, high]
@@ -389,7 +404,7 @@ def _written(column: Column, stretches: Sequence[tuple[float, float]]) -> list[A
 
 def _text(column: Column, stretches: Sequence[tuple[float, float]]) -> str:
     written = _written(column, stretches)
-    if isinstance(column, Categorical):
+    if isinstance(column, (Categorical, Code)):
         return f"{column.name} = {' or '.join(map(category_text, written))}"
     if isinstance(written[0], float):
         written = [short if float(short := f"{end:g}") == end else repr(end) for end in written]

@@ -123,7 +123,9 @@ def spelled(error: InvalidArgument, declared: Any) -> InvalidArgument:
     if fix.startswith(("low=", "high=")):
         pair = as_pair(fix)
         fix = f'"bounds": {list(ast.literal_eval(pair))}' if isinstance(declared, Mapping) else pair
-    elif isinstance(declared, Mapping) and (said := re.fullmatch(r"(role|missing|bottom|top)=(.*)", fix)):
+    elif isinstance(declared, Mapping) and (
+        said := re.fullmatch(r"(role|missing|bottom|top|levels|pattern)=(.*)", fix)
+    ):
         fix = f'"{said[1]}": {said[2]}'
     elif isinstance(declared, Mapping) and error.name.startswith("categories") and fix.startswith("["):
         fix = f'"categories": {fix}'

@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
+import pyarrow as pa
 
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.columns import coding, dates, hints, lists
+from discreet.core.columns import levels as column_levels
+from discreet.core.columns.codes import CodeSet, code_set
 from discreet.errors import DiscreetWarning, InvalidArgument, InvalidType, SchemaError
 
 Category: TypeAlias = str | int | bool
-Role = Literal["attribute", "quasi-identifier", "sensitive", "identifier", "target", "person"]
+Role = Literal["attribute", "quasi-identifier", "sensitive", "identifier", "target", "person", "weight"]
 Missing = Literal["drop", "own"]
 
-ROLES: tuple[Role, ...] = ("attribute", "quasi-identifier", "sensitive", "identifier", "target", "person")
+ROLES: tuple[Role, ...] = ("attribute", "quasi-identifier", "sensitive", "identifier", "target", "person", "weight")
 #: Roles of columns that say whose row it is. They are never released, so they are no axes and need no bounds.
 NAMING: tuple[Role, ...] = ("identifier", "person")
 #: The values of a person column that declares none.
@@ -27,9 +30,9 @@ MISSING_RULES: tuple[Missing, ...] = ("drop", "own")
 #: Bounds are at least so far apart, and nowhere farther from 0: what is made of them, such as squares of distances,
 #: sums of many rows and small parts of a width, is then a double with all its digits.
 _LEAST, _MOST = 1e-100, 1e100
-_USUAL = {"role": "attribute", "missing": "drop", "bottom": None, "top": None}
-_KEYS = {"kind", "bounds", "categories", "role", "missing", "categories_file", "bottom", "top"}
-_KIND_NAMES = ("integer", "number", "date", "time", "category", "ordered", "boolean")
+_USUAL = {"role": "attribute", "missing": "drop", "bottom": None, "top": None, "levels": None}
+_KEYS = {"kind", "bounds", "categories", "role", "missing", "categories_file", "bottom", "top", "levels", "pattern"}
+_KIND_NAMES = ("integer", "number", "date", "time", "category", "ordered", "boolean", "code")
 
 
 def category_text(value: Category) -> str:
@@ -54,6 +57,8 @@ class Numeric:
         The row-wise rule for missing or unreadable values: the row is left out, or it gets a cell of its own.
     bottom, top : float, optional
         Public thresholds beyond which an anonymous table prints all values as one (`discreet.core.columns.coding`).
+    levels : str, list or mapping, optional
+        Public groups by which anonymous tables divide and print the column (`discreet.core.columns.levels`).
 
     Examples
     --------
@@ -68,6 +73,7 @@ class Numeric:
     missing: Missing = "drop"
     bottom: Any = field(default=None, repr=False)
     top: Any = field(default=None, repr=False)
+    levels: Any = field(default=None, repr=False)
     kind: ClassVar[str] = "numeric"
 
     def __post_init__(self) -> None:
@@ -85,16 +91,24 @@ class Numeric:
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         _check_rules(self)
-        coding.settle(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain data; dates and times as text."""
         kind = {"kind": self.kind} if isinstance(self, Integer) else {}
         rules = {"role": self.role, "missing": self.missing, **coding.declared(self)}
-        return {**kind, "bounds": self._ends(), **rules}
+        levels = {} if self.levels is None else {"levels": column_levels.plain(self.levels)}
+        return {**kind, **self._values(), **rules, **levels}
 
-    def _ends(self) -> list[Any]:
+    def _values(self) -> dict[str, Any]:
+        return {"bounds": self.ends()}
+
+    def ends(self) -> list[Any]:
+        """Return the first and the last value as plain data."""
         return [self.low, self.high]
+
+    def at(self, place: float) -> Any:
+        """Return the value at a place of the axis as plain data."""
+        return coding.shown(self, place)
 
 
 @dataclass(frozen=True)
@@ -131,11 +145,11 @@ class Date(Numeric):
                 raise wrong(label, bound, "a date such as 1984-05-01", hints.mended_days(self.low, self.high))
             object.__setattr__(self, side, day)
         if not self.low < self.high:
-            label, shown = f"bounds of column {self.name!r}", tuple(self.to_dict()["bounds"])
+            label, shown = f"bounds of column {self.name!r}", tuple(self.ends())
             raise InvalidArgument(label, shown, "a first and a later last day", hints.mended_days(self.low, self.high))
         super().__post_init__()
 
-    def _ends(self) -> list[Any]:
+    def ends(self) -> list[Any]:
         return [dates.date_text(self.low), dates.date_text(self.high)]
 
 
@@ -151,7 +165,7 @@ class Integer(Numeric):
     low, high : int
         The smallest and the largest number, ``low < high``.
     role, missing, bottom, top
-        As in `Numeric`.
+        As in `Numeric`; also ``levels``.
     name : str, optional
         Column name; a `Domain` gives it.
 
@@ -166,7 +180,7 @@ class Integer(Numeric):
 
     def __init__(
         self, low: Any, high: Any, *, role: Role = "attribute", missing: Missing = "drop", bottom: Any = None,
-        top: Any = None, name: str = "",
+        top: Any = None, levels: Any = None, name: str = "",
     ) -> None:  # fmt: skip
         ends: list[float] = []
         fix = hints.repaired(low, high, whole=True)
@@ -184,17 +198,19 @@ class Integer(Numeric):
             raise InvalidArgument(label, (int(ends[0]), int(ends[1])), "two different whole numbers, low < high", fix)
         for part, value in zip(("low", "high"), (ends[0] - 0.5, ends[1] + 0.5), strict=True):
             object.__setattr__(self, part, value)
-        rules = {"name": name, "role": role, "missing": missing, "bottom": bottom, "top": top}
+        rules = {"name": name, "role": role, "missing": missing, "bottom": bottom, "top": top, "levels": levels}
         for part, text in rules.items():
             object.__setattr__(self, part, text)
         if name:
             _check_name(name)
         _check_rules(self)
-        coding.settle(self)
 
     def __repr__(self) -> str:
         changed = [f"{k}={getattr(self, k)!r}" for k, usual in _USUAL.items() if getattr(self, k) != usual]
-        return f"{type(self).__name__}({', '.join([*map(repr, self._ends()), *changed])})"
+        return f"{type(self).__name__}({', '.join([*self._arguments(), *changed])})"
+
+    def _arguments(self) -> list[str]:
+        return [*map(repr, self.ends())]
 
     @property
     def least(self) -> int:
@@ -211,7 +227,12 @@ class Integer(Numeric):
         """Number of whole numbers."""
         return self.most - self.least + 1
 
-    def _ends(self) -> list[Any]:
+    def array(self, numbers: FloatArray) -> pa.Array:
+        """Return whole numbers of the axis as the values that they stand for, NaN as null."""
+        missing = np.isnan(numbers)
+        return pa.array(np.rint(np.where(missing, 0, numbers)).astype(np.int64), mask=missing)
+
+    def ends(self) -> list[Any]:
         return [self.least, self.most]
 
 
@@ -253,8 +274,85 @@ class Time(Integer):
             raise InvalidArgument(label, (low, high), "a first and a later last time of day", fix)
         super().__init__(*ends, name=name, **rules)
 
-    def _ends(self) -> list[Any]:
+    def ends(self) -> list[Any]:
         return [dates.time_text(self.least), dates.time_text(self.most)]
+
+    def array(self, numbers: FloatArray) -> pa.Array:
+        return dates.time_array(numbers)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Code(Integer):
+    """A column of codes: texts of a pattern or a list, such as postcodes, diagnoses, regions and occupations.
+
+    An `Integer` that numbers the codes in the order of their signs, so that all codes with one prefix are neighbours.
+    Synopses count prefixes, and anonymous tables print them: ``010**``. Other texts are missing; if all codes begin
+    with digits, a number that lost zeros in front (1067) is filled up.
+
+    Parameters
+    ----------
+    pattern : str, optional
+        A regular expression without ``.``, ``*`` and ``+``, for at most a million codes: ``[A-Z]\\d{2}(\\.\\d)?``.
+    categories : list of str, optional
+        The public list of all codes, instead of a pattern. Synthetic rows hold only these.
+    levels : list of int, optional
+        The lengths of prefixes that anonymous tables may print; by default, all.
+    role, missing, name
+        As in `Integer`.
+
+    Examples
+    --------
+    >>> zips = Code(r"\\d{5}", levels=[1, 2, 3])
+    >>> zips, zips.n_values, zips.ends()
+    (Code('\\\\d{5}', levels=(1, 2, 3)), 100000, ['00000', '99999'])
+    """
+
+    kind: ClassVar[str] = "code"
+    pattern: str = ""
+    categories: tuple[str, ...] = ()
+    listed: str = field(default="", compare=False)
+    codes: CodeSet = field(init=False, compare=False)
+    low: float = field(init=False)
+    high: float = field(init=False)
+    bottom: Any = field(init=False)
+    top: Any = field(init=False)
+
+    def __init__(
+        self, pattern: str = "", categories: Iterable[str] = (), *, listed: str = "", name: str = "", **rules: Any
+    ) -> None:
+        given = () if isinstance(categories, str) else tuple(map(str, categories))
+        found = code_set(str(pattern), given)
+        if found is None:
+            what = (
+                r"such as \d{5} or [A-Z]\d{2}(\.\d)?, of at most a million codes; or else a list of codes without stars"
+            )
+            label = f"pattern of column {name!r}" if name else "pattern"
+            raise InvalidArgument(label, given[:3] or pattern, what, 'pattern="[0-9]{5}"')
+        for part, value in {"pattern": pattern, "categories": given, "listed": listed, "codes": found}.items():
+            object.__setattr__(self, part, value)
+        super().__init__(0, found.size - 1, name=name, **rules)
+
+    def _arguments(self) -> list[str]:
+        listed = f"categories=[{', '.join(map(repr, self.categories[:3]))}{', ...' * (self.n_values > 3)}]"
+        return [repr(self.pattern) if self.pattern else listed]
+
+    def _values(self) -> dict[str, Any]:
+        file = Path(self.listed).name
+        listed = {"categories_file": file, "categories_digest": self.list_digest} if self.listed else {}
+        return {"categories": list(self.categories), **listed} if self.categories else {"pattern": self.pattern}
+
+    @property
+    def list_digest(self) -> str:
+        return lists.digest(self.categories)
+
+    def ends(self) -> list[Any]:
+        return [self.codes.codes[0], self.codes.codes[-1]]
+
+    def at(self, place: float) -> str:
+        return self.codes.codes[min(int(np.ceil(place)), self.most)]
+
+    def array(self, numbers: FloatArray) -> pa.Array:
+        return self.codes.texts(numbers)
 
 
 @dataclass(frozen=True)
@@ -337,9 +435,11 @@ Column: TypeAlias = Numeric | Categorical
 
 
 def even_edges(column: Numeric | Categorical, bins: int) -> FloatArray:
-    """Divide the axis of a column into equal bins; for whole numbers, as equal as possible."""
+    """Divide the axis of a column into equal bins; for whole numbers, as equal as possible; for codes, by prefix."""
     if not isinstance(column, Integer):
         return np.linspace(column.low, column.high, bins + 1)
+    if isinstance(column, Code):
+        return np.append(column.codes.finest(bins) - 0.5, column.high)
     return np.append(np.arange(column.low, column.high, -(-column.n_values // bins)), column.high)
 
 
@@ -372,9 +472,9 @@ def _by_keys(name: str, declared: Mapping[str, Any]) -> Column:
     """Read a declaration in the words of a schema file."""
     declared = lists.filled(name, declared)
     unknown = set(declared) - _KEYS
-    if "unit" in unknown:
+    for part in {"unit", "rules"} & unknown:
         raise SchemaError(
-            f"column {name!r} has no unit: it belongs to the whole table, so write the line 'unit' above the first "
+            f"column {name!r} has no {part}: it belongs to the whole table, so write the line {part!r} above the first "
             "[columns.NAME] of the file"
         )
     for key in sorted(map(str, unknown)):
@@ -388,6 +488,12 @@ def _by_keys(name: str, declared: Mapping[str, Any]) -> Column:
         near = checks.nearest(kind, _KIND_NAMES)
         hint = f"did you mean {near!r}?" if near else f"known: {', '.join(_KIND_NAMES)}"
         raise SchemaError(f"column {name!r} cannot be of kind {kind!r}; {hint}")
+    if kind == "code" or "pattern" in declared:
+        if "bounds" in declared or kind not in ("code", None):
+            got = "bounds" if "bounds" in declared else f"the kind {kind!r}"
+            raise SchemaError(f'column {name!r} cannot have {got} as well as a pattern: a code has kind = "code" alone')
+        given = {k: v for k, v in declared.items() if k not in ("kind", "categories_file")}
+        return Code(name=name, listed=declared.get("categories_file", ""), **given)
     if declared.get("role") in NAMING and not {"bounds", "categories"} & set(declared):
         # A person column has no axis: an empty list means any value.
         declared = {**declared, "categories": list(ANYBODY)}
@@ -395,11 +501,12 @@ def _by_keys(name: str, declared: Mapping[str, Any]) -> Column:
         declared = {**declared, "bounds": ["00:00:00", "23:59:59"]}
     if declared.get("kind") == "boolean" and not {"bounds", "categories"} & set(declared):
         declared = {**declared, "categories": [False, True]}
-    coded: dict[str, Any] = {k: declared[k] for k in ("bottom", "top") if k in declared}
+    coded: dict[str, Any] = {k: declared[k] for k in ("bottom", "top", "levels") if k in declared}
     if ("bounds" in declared) == ("categories" in declared) or (coded and "bounds" not in declared):
         raise SchemaError(
             f"column {name!r} must declare either 'bounds' or 'categories' (or 'categories_file'), and optionally "
-            f"'kind', 'role' and 'missing', and beside bounds 'bottom' and 'top', got {sorted(map(str, declared))}"
+            f"'kind', 'role' and 'missing', and with bounds 'bottom', 'top' and 'levels'; or a 'pattern' of codes, got "
+            f"{sorted(map(str, declared))}"
         )
     rules: dict[str, Any] = {**coded, **{k: declared[k] for k in ("role", "missing") if k in declared}}
     if kind in ("integer", "time") and "bounds" in declared:
@@ -410,7 +517,7 @@ def _by_keys(name: str, declared: Mapping[str, Any]) -> Column:
     column = Categorical(name, declared["categories"], **rules, **listed) if found is None else found
     told = {"numeric": "number", "categorical": "ordered" if kind == "ordered" else "category"}
     if kind is not None and kind != told.get(column.kind, column.kind):
-        known = "integer, number, date and time (with bounds), category, ordered and boolean"
+        known = "integer, number, date and time (with bounds), category, ordered and boolean, and code (with a pattern)"
         if kind != "boolean" or not set(getattr(column, "categories", ())) <= {False, True}:
             raise SchemaError(f"column {name!r} cannot be of kind {kind!r} as it is declared; kinds are {known}")
     return column
@@ -441,3 +548,10 @@ def _check_name(name: object) -> None:
 def _check_rules(column: Column) -> None:
     checks.choice(f"role of column {column.name!r}", column.role, ROLES)
     checks.choice(f"missing of column {column.name!r}", column.missing, MISSING_RULES)
+    if isinstance(column, Numeric):
+        coding.settle(column)
+        column_levels.settle(column)
+    sound = column.kind in ("numeric", "integer") and column.low >= -0.5 and column.missing == "drop"
+    if column.role == "weight" and not sound:
+        expected = "given to numbers from 0 on whose missing values are dropped: how many people a row stands for"
+        raise InvalidArgument(f"role of column {column.name!r}", "weight", expected, "bounds = [0, 500]")

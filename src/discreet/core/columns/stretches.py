@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.core.checks import nearest
 from discreet.core.columns.dates import day_number, second_number
-from discreet.core.columns.kinds import Categorical, Column, Date, Integer, category_text
+from discreet.core.columns.kinds import Categorical, Code, Column, Date, Integer, category_text
 from discreet.errors import InvalidArgument, InvalidType
 
 #: Stretches of one axis, half open; (NaN, NaN) is the place of missing values.
@@ -27,6 +27,8 @@ def place_on(column: Column, value: Any) -> float:
         if category_text(value) not in places:
             raise InvalidArgument(column.name, value, "among the declared categories", repr(_meant(column, value)))
         return float(places[category_text(value)])
+    if isinstance(column, Code) and isinstance(value, str):
+        return float(_run(column, value, column.name)[0])
     read = {"date": day_number, "time": second_number}.get(column.kind)
     place = None if read is None else read(value)
     return float(value) if place is None else place
@@ -42,8 +44,8 @@ def _meant(column: Categorical, value: Any) -> Any:
 def stretches_of(column: Column, value: Any) -> Intervals:
     """Return a user's condition on a column as intervals of its axis.
 
-    Categories: one or a list. Numbers: a pair ``(low, high)``. For whole numbers, days and times both ends are
-    included, and a single number means itself; for other numbers the upper end is excluded.
+    Categories: one or a list; codes also by prefix, ``"010*"``. Numbers: a pair ``(low, high)``. For whole numbers,
+    days and times both ends are included, and a single number means itself; of others the upper end is excluded.
     """
     if isinstance(column, Categorical):
         fix = f"{column.name}={list(column.categories[:1])}"
@@ -57,7 +59,11 @@ def stretches_of(column: Column, value: Any) -> Intervals:
                 raise InvalidArgument(column.name, category, "among the declared categories", fix)
         numbers = sorted({place[category_text(c)] for c in chosen})
         return [(float(i), float(i + 1)) for i in numbers]
-    ends = column.to_dict()["bounds"]
+    if isinstance(column, Code):
+        chosen = value if isinstance(value, (list, tuple, set, frozenset)) else [value]
+        runs = sorted(_run(column, str(text), f"{column.name}=") for text in chosen)
+        return [(first - 0.5, last + 0.5) for first, last in runs]
+    ends = column.ends()
     fix = (
         f"{column.name}=({ends[0]!r}, {ends[1]!r})"
         if isinstance(column, Integer)
@@ -77,6 +83,14 @@ def stretches_of(column: Column, value: Any) -> Intervals:
         low, high = np.ceil(low) - 0.5, np.floor(high) + 0.5
         return [(float(low), float(max(low, high)))]
     return [(low, high)]
+
+
+def _run(column: Code, text: str, before: str) -> tuple[int, int]:
+    found = column.codes.meant(text)
+    if found is None:
+        what = "a declared code, or the beginning of one with a star behind it"
+        raise InvalidArgument(column.name, text, what, f"{before}{column.ends()[0][:1] + '*'!r}")
+    return found
 
 
 def by_days(column: Column, places: Any) -> Any:

@@ -1,24 +1,25 @@
-"""The unit of privacy that a schema states: one row, or one person with a bounded number of rows."""
+"""The unit of privacy that a schema states: one row, or one person or household with a bounded number of rows."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from discreet.core import checks
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
-#: What may be said of the unit in one word.
-UNITS = ("row",)
 #: A person's rows, at most: more would be no bound, and noise for so many hides everything.
 MOST_ROWS = 2**20
 ROW = "one row"
 #: How the unit of a promise to persons begins, whatever the bound.
-PERSON = "one person, with all their rows"
-PERSON_NEIGHBOURS = "add or remove one person, with all their rows"
+_WHOLE = ", with all their rows"
+PERSON = f"one person{_WHOLE}"
+PERSON_NEIGHBOURS = f"add or remove {PERSON}"
 _EXAMPLE = 'unit=Person("user", rows=8)'
+_KEYS = ("person", "rows", "group", "per_group")
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class Person:
         Columns of categories, whole numbers or dates that define groups of rows.
     per_group : int, optional
         The contribution bound per person and group.
+    called : str, default "person"
+        The name of the unit: "household", "school", "device". Promises and errors use it; nothing else changes.
 
     Notes
     -----
@@ -55,28 +58,31 @@ class Person:
     'one person, with all their rows (at most 8 used)'
     >>> unit.l1, unit.l2_squared(), Person("user", rows=8, group="day", per_group=3).l2_squared()
     (8, 64, 22)
+    >>> Person("hh", rows=12, called="household").describe()
+    'one household, with all their rows (at most 12 used)'
     """
 
     column: str
     rows: int | Literal["auto"]
     group: tuple[str, ...] = ()
     per_group: int | None = None
+    called: str = field(default="person", repr=False)
 
-    def __init__(self, column: str, rows: Any = None, *, group: Any = (), per_group: Any = None) -> None:
+    def __init__(
+        self, column: str, rows: Any = None, *, group: Any = (), per_group: Any = None, called: str = "person"
+    ) -> None:
+        if not isinstance(called, str) or not re.fullmatch(r"[^\W\d_][\w -]*", called):
+            raise InvalidArgument("called", called, "a word for the unit", 'called="household"')
         if not isinstance(column, str):
             raise InvalidType("person", column, "the name of a column", _EXAMPLE)
         if not column or column != column.strip():
             raise InvalidArgument("person", column, "the name of a column", _EXAMPLE)
+        expected = 'a whole number, at least 1, or "auto"'
         if rows is None:
-            raise InvalidArgument(
-                "rows",
-                rows,
-                'a whole number, at least 1, or "auto"',
-                f"Person({json.dumps(column, ensure_ascii=False)}, rows=8)",
-            )
+            raise InvalidArgument("rows", rows, expected, f"Person({json.dumps(column, ensure_ascii=False)}, rows=8)")
         if isinstance(rows, str) and rows != "auto":
             fix = int(rows) if rows.isdecimal() and 0 < int(rows) <= MOST_ROWS else "auto"
-            raise InvalidType("rows", rows, 'a whole number, at least 1, or "auto"', f"rows={fix!r}".replace("'", '"'))
+            raise InvalidType("rows", rows, expected, f"rows={fix!r}".replace("'", '"'))
         if rows != "auto":
             rows = checks.whole("rows", rows, low=1, high=MOST_ROWS)
         names = (group,) if isinstance(group, str) else group
@@ -87,21 +93,27 @@ class Person:
             raise InvalidArgument("per_group", per_group, "given together with group", fix)
         if per_group is not None:
             per_group = checks.whole("per_group", per_group, low=1, high=MOST_ROWS)
-        for name, value in (("column", column), ("rows", rows), ("group", tuple(names)), ("per_group", per_group)):
+        kept = {"column": column, "rows": rows, "group": tuple(names), "per_group": per_group, "called": called}
+        for name, value in kept.items():
             object.__setattr__(self, name, value)
 
     def describe(self) -> str:
         """Return the unit as a promise names it."""
         if self.rows == "auto":
-            return f"{PERSON} (the number used is selected privately)"
+            return f"one {self.called}{_WHOLE} (the number used is selected privately)"
         groups = f", at most {self.per_group:,} per {' and '.join(self.group)}" if self.per_group else ""
-        return f"{PERSON} (at most {self.rows:,} used{groups})"
+        return f"one {self.called}{_WHOLE} (at most {self.rows:,} used{groups})"
+
+    @property
+    def neighbours(self) -> str:
+        """The neighbour relation as a promise names it."""
+        return f"add or remove one {self.called}{_WHOLE}"
 
     @property
     def l1(self) -> int:
         """By how much one person changes counts altogether, where a row changes one count by one."""
         if self.rows == "auto":
-            raise SchemaError("the number of rows used per person is selected privately and not known yet")
+            raise SchemaError(f"the number of rows used per {self.called} is selected privately and not known yet")
         return int(self.rows)
 
     def l2_squared(self, *, grouped: bool = True) -> int:
@@ -117,7 +129,7 @@ class Person:
     def to_dict(self) -> dict[str, Any]:
         """Return the unit as plain data: the ``[unit]`` of a schema file."""
         grouped = {"group": list(self.group), "per_group": self.per_group} if self.per_group else {}
-        return {"person": self.column, "rows": self.rows, **grouped}
+        return {self.called: self.column, "rows": self.rows, **grouped}
 
 
 Unit: TypeAlias = Literal["row"] | Person
@@ -128,13 +140,15 @@ def read_unit(unit: Any) -> Unit | None:
     if unit is None or isinstance(unit, Person):
         return unit
     if isinstance(unit, Mapping):
-        if set(unit) - {"person", "rows", "group", "per_group"} or not {"person", "rows"} <= set(unit):
-            strange = sorted(map(str, set(unit) - {"person", "rows", "group", "per_group"}))
-            fix = f"leaving {strange[0]} out" if strange else '"rows": 8' if "person" in unit else '"person": "user"'
-            expected = "a table of person and rows (and group and per_group), or 'row'"
+        named = [key for key in unit if key not in _KEYS[1:]]
+        typing = [key for key in named if key != "person" and (not isinstance(key, str) or checks.nearest(key, _KEYS))]
+        if len(named) != 1 or typing or "rows" not in unit:
+            strange = sorted(map(str, typing or named[1:]))
+            fix = f"leaving {strange[0]} out" if strange else '"rows": 8' if named else '"person": "user"'
+            expected = "a table of person (or household) and rows (and group and per_group), or 'row'"
             raise InvalidType("unit", sorted(map(str, unit)), expected, fix)
-        rest = {key: value for key, value in unit.items() if key != "person"}
-        return Person(unit["person"], **rest)
+        rest = {key: value for key, value in unit.items() if key != named[0]}
+        return Person(unit[named[0]], called=named[0], **rest)
     if not isinstance(unit, str):
         raise InvalidType("unit", type(unit).__name__, "the text 'row' or a Person", f"unit='row' or {_EXAMPLE}")
     if unit != "row":
@@ -148,5 +162,15 @@ def unit_to_plain(unit: Unit) -> str | dict[str, Any]:
 
 
 def unit_kind(text: str) -> str:
-    """Return the kind of unit that the text of a guarantee names: "row", "person", or the text itself."""
-    return "row" if text == ROW else "person" if text.startswith(PERSON) else text
+    """Return the kind of unit that the text of a guarantee names: "row", "person" (of any name), or the text itself."""
+    return "row" if text == ROW else "person" if _WHOLE in text and text.startswith("one ") else text
+
+
+def unit_noun(text: str) -> str:
+    """Return the name of a unit in the text of a guarantee: "row", "person", "household"."""
+    return text.partition(",")[0].removeprefix("one ")
+
+
+def plural(noun: str) -> str:
+    """Return several of a noun: "persons", "households", "families"."""
+    return re.sub(r"(?<=[^aeiou])y$", "ie", noun) + "s"

@@ -25,7 +25,8 @@ TARGET = "class"
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e\d+)?"
 _DAY = r"\d{4}-\d{2}-\d{2}"
 _FORMS = (
-    "COLUMN=0..120, COLUMN=0:1.5, COLUMN=2020-01-01:2029-12-31, COLUMN=A,B, COLUMN=boolean, COLUMN=ROLE or COLUMN=own"
+    "COLUMN=0..120, COLUMN=0:1.5, COLUMN=2020-01-01:2029-12-31, COLUMN=A,B, COLUMN=code:[0-9]{5}, COLUMN=boolean, "
+    "COLUMN=levels:5,10, COLUMN=ROLE or COLUMN=own"
 )
 #: Kinds that need neither bounds nor categories; and others, with what to type for them.
 _COMPLETE = ("boolean", "time")
@@ -34,14 +35,14 @@ _MISSING = ("drop", "own")
 _KINDS = {
     "boolean": "boolean", "bool": "boolean", "time": "time", "integer": "0..120", "int": "0..120", "number": "0:1.5",
     "float": "0:1.5", "numeric": "0:1.5", "date": "2020-01-01:2029-12-31", "category": "A,B", "categorical": "A,B",
-    "ordered": "A,B",
+    "ordered": "A,B", "code": "code:[0-9]{5}",
 }  # fmt: skip
 #: Other words for roles.
 _ROLE_WORDS = {
     "qi": "quasi-identifier", "qid": "quasi-identifier", "key": "identifier", "id": "identifier",
-    "secret": "sensitive", "sa": "sensitive", "outcome": "target", "label": "target",
+    "household": "household:12", "secret": "sensitive", "sa": "sensitive", "outcome": "target", "label": "target",
 }  # fmt: skip
-_GROUPS = ({"kind", "bounds", "categories"}, {"role", "rows"})
+_GROUPS = ({"kind", "bounds", "categories", "pattern"}, {"role", "rows", "called"})
 
 
 def read_codebook(path: Path) -> dict[str, dict[str, Any]]:
@@ -89,9 +90,11 @@ def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, d
 
     ``age=0..120`` are whole numbers, ``cost=0:5000`` numbers, ``day=2025-01-01:2025-12-31`` days, ``sex=f,m``
     categories, ``smoker=boolean`` and ``arrived=time`` kinds; ``name=identifier`` is a role; ``user=person:8`` protects
-    persons with at most eight rows each; ``job=own`` gives missing values their own cell. Several columns may share a
-    declaration: ``age,sex=quasi-identifier``, ``pixel*=0..16``. Categories with commas, and a single category, are put
-    in double quotes: ``town="Ulm, Donau",Bonn``. Malformed declarations are refused, not taken as categories.
+    persons with at most eight rows each, ``hh=household:12`` households; ``job=own`` gives missing values their own
+    cell. Several columns may share a declaration: ``age,sex=quasi-identifier``, ``pixel*=0..16``. Categories with
+    commas, and a single category, are put in double quotes: ``town="Ulm, Donau",Bonn``. ``zip=code:[0-9]{5}`` are
+    codes; ``age=levels:0..17 minor, 18+ adult`` are groups that an anonymous table prints. Malformed declarations are
+    refused, not taken as categories.
     """
     found: dict[str, dict[str, Any]] = {}
     for text in texts:
@@ -138,8 +141,11 @@ def _declared(value: str) -> Mapping[str, Any]:
         return {"missing": value}
     if value in _COMPLETE:
         return {"kind": value}
-    if bound := re.fullmatch(r"person:(auto|\d+)", value):
-        return {"role": "person", "rows": "auto" if bound[1] == "auto" else int(bound[1])}
+    if bound := re.fullmatch(r"(person|household):(auto|\d+)", value):
+        rows = "auto" if bound[2] == "auto" else int(bound[2])
+        return {"role": "person", "rows": rows, **({} if bound[1] == "person" else {"called": bound[1]})}
+    if said := re.fullmatch(r"(code|levels):\s*(.+)", value):
+        return {"kind": "code", "pattern": said[2]} if said[1] == "code" else {"levels": said[2]}
     if ends := re.fullmatch(r"(-?\d+)\.\.(-?\d+)", value):
         return {"kind": "integer", "bounds": [*map(int, ends.groups())]}
     if ends := re.fullmatch(rf"({_NUMBER}):({_NUMBER})", value):
@@ -188,8 +194,8 @@ def _meant(value: str) -> str:
     if value.casefold() in _KINDS:
         return _KINDS[value.casefold()]
     role, colon, rows = (part.strip() for part in value.partition(":"))
-    if colon and nearest(role, ROLES) == "person":
-        return f"person:{rows if re.fullmatch('auto|[1-9][0-9]*', rows) else 8}"
+    if colon and (near := nearest(role, (*ROLES, "household"))) in ("person", "household"):
+        return f"{near}:{rows if re.fullmatch('auto|[1-9][0-9]*', rows) else 8}"
     if value.casefold() in _ROLE_WORDS:
         return _ROLE_WORDS[value.casefold()]
     if said := re.fullmatch(r"missing\s*[=:]?\s*[\"']?(own|drop|)[\"']?", value):

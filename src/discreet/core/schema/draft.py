@@ -17,11 +17,13 @@ _HOW = """\
 #   income = {bounds = [0, 1e6]}                       numbers
 #   born = {bounds = [1920-01-01, 2010-12-31]}         dates
 #   sex = {categories = ["f", "m"], missing = "own"}   a list; rows without a value get a cell of their own
+#   zip = {kind = "code", pattern = '[0-9]{5}'}        codes by their pattern, or a list of them as categories
 #   name = {role = "identifier"}                       never released, needs no more
-# Other roles: quasi-identifier, sensitive, person (whose row it is), target. Delete columns that are not to be used.
+# Other roles: quasi-identifier, sensitive, person (whose row it is), target, weight. Delete columns that are not used.
 # Public facts about all rows may follow the columns, for marginal synopses. Start a new line at each slash:
 #   [functions] / grade = {points = {"0..49" = "failed", "50..100" = "passed"}}   a column that follows from another
-#   [[impossible]] / role = "wife" / sex = ["m", "not known"]                     values that no row has together"""
+#   [[impossible]] / role = "wife" / sex = ["m", "not known"]                     values that no row has together
+#   rules = ["admission <= discharge", "total = ward + drugs"]                    orders and sums; above the columns"""
 #: The longest list that is shown on a line.
 _MOST_LISTED = 12
 
@@ -36,14 +38,16 @@ def draft_schema(
     kinds: Mapping[str, str] | None = None,
     labels: Mapping[str, Sequence[str]] | None = None,
     declared: Mapping[str, Mapping[str, Any]] | None = None,
+    rules: Sequence[str] = (),
 ) -> str:
     """Return a schema file to fill in.
 
     ``read`` states what was read: "names" that the file keeps apart from its rows, its "first line", or only its number
     of "fields". ``dialect`` and ``reasons`` are the guessed format and why, ``kinds`` the kinds found in rows that the
-    user allowed to look at, ``labels`` value labels of the file, and ``declared`` what the user has declared.
+    user allowed to look at, ``labels`` value labels of the file, ``declared`` and ``rules`` what the user declared.
     """
     text = [_said(read, toml_value(source), dialect), _HOW]
+    text += ["", f"rules = {toml_value(list(rules))}"] if rules else []
     written = {} if dialect is None else dialect.to_dict()
     if read == "fields":
         written["names"] = list(names)
@@ -54,11 +58,12 @@ def draft_schema(
         text += [f"{key} = {toml_value(value)}{_why(key, value)}" for key, value in written.items()]
     for name, said in (declared or {}).items():
         if "rows" in said:
+            called = said.get("called", "person")
             text += [
                 "",
-                "[unit]  # protects a person with all their rows; at most this many rows of each person are used",
+                f"[unit]  # protects a {called} with all their rows; at most this many rows of each {called} are used",
             ]
-            text += [f"person = {toml_value(name)}", f"rows = {toml_value(said['rows'])}"]
+            text += [f"{toml_key(called)} = {toml_value(name)}", f"rows = {toml_value(said['rows'])}"]
     text += ["", "[columns]"]
     lines, left = _columns([n.strip() for n in names], kinds or {}, labels or {}, declared or {})
     if any("known by name" in line for line in lines):
@@ -105,7 +110,7 @@ def _columns(
             left.append(f"# Column {place} {why} and is left out.")
             continue
         seen.add(name)
-        said = {key: value for key, value in declared.get(name, {}).items() if key != "rows"}
+        said = {key: value for key, value in declared.get(name, {}).items() if key not in ("rows", "called")}
         waits = undeclared(said)
         kind = kinds.get(name)
         if waits and kind in ("integer", "number", "date", "boolean"):

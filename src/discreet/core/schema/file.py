@@ -1,8 +1,9 @@
 """The TOML schema file: a table ``[columns.NAME]`` per column, perhaps a first line ``unit = "row"`` and ``[source]``.
 
 ``[source]`` is the format of the table (`Dialect`). Public facts are ``[functions.COLUMN.OTHER]`` with a line for each
-value of the other column, and ``[[impossible]]`` with a line for each column of an impossible combination. A column may
-also be one line under ``[columns]``: ``age = {kind = "integer", bounds = [0, 120]}``.
+value of the other column, ``[[impossible]]`` with a line for each column of an impossible combination, and a first line
+``rules = ["admission <= discharge"]``. A column may also be one line under ``[columns]``:
+``age = {kind = "integer", bounds = [0, 120]}``.
 """
 
 import re
@@ -17,7 +18,7 @@ from discreet.core.columns import lists
 from discreet.errors import DataSourceError, SchemaError
 
 #: Parts of a schema file other than its columns.
-_BESIDE = ("unit", "source", "functions", "impossible")
+_BESIDE = ("unit", "source", "functions", "impossible", "rules")
 #: What stands in records and hardly in headers: numbers of all spellings, dates, addresses.
 _RECORD = re.compile(
     r"[+-]?[$€£]?[\d.,][\d.,' ]*(e[+-]?\d+)?\s*[%$€£]?"
@@ -44,7 +45,7 @@ def load_schema(source: str | Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
     columns = table.get("columns")
     if not isinstance(columns, dict) or not columns or set(table) - {"columns", *_BESIDE}:
         raise SchemaError(
-            f"{where} must hold one table [columns.NAME] per column, and nothing else but unit, [source], "
+            f"{where} must hold one table [columns.NAME] per column, and nothing else but unit, rules, [source], "
             f"[functions.COLUMN.OTHER] and [[impossible]], got {sorted(table)}"
         )
     bare = [name for name, declared in columns.items() if undeclared(declared)]
@@ -62,14 +63,14 @@ def load_schema(source: str | Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
 
 def undeclared(declared: Any) -> bool:
     """Return whether a draft's column still needs values; identifiers and persons need none."""
-    filled = {"bounds", "categories", "categories_file"} if isinstance(declared, dict) else set()
+    filled = {"bounds", "categories", "categories_file", "pattern"} if isinstance(declared, dict) else set()
     return (
         isinstance(declared, dict)
         and not filled & set(declared)
         and declared.get("role") not in ("identifier", "person")
         and declared.get("kind") not in ("boolean", "time")
-        and not set(declared) - {"kind", "role", "missing"}
-        and declared.get("kind", "number") in ("integer", "number", "date", "category", "ordered")
+        and not set(declared) - {"kind", "role", "missing", "levels"}
+        and declared.get("kind", "number") in ("integer", "number", "date", "category", "ordered", "code")
     )
 
 

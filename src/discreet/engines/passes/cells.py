@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from discreet.core import Categorical, Column, Domain, FloatArray, IntArray, Integer, checks, jit
+from discreet.core import Categorical, Code, Column, Domain, FloatArray, IntArray, Integer, checks, jit
 from discreet.engines.passes.kernels import add_axis, drop_rows, mark_missing
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
@@ -164,6 +164,10 @@ def _parts(label: str, value: object, column: Column) -> int:
     if not isinstance(column, Categorical):
         number = checks.whole(label, value, low=1)
         # No cell without a number, and none so narrow that doubles cannot tell it from its neighbour.
+        if isinstance(column, Code):  # whole prefixes, if they divide the codes evenly
+            number = max(
+                (n for n in column.codes.cuts.values() if n <= number and column.n_values % n == 0), default=number
+            )
         return min(number, column.n_values, 2**31) if isinstance(column, Integer) else number
     size = len(column.categories)
     if value is not None and checks.whole(label, value, low=1) != size:

@@ -16,10 +16,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core import AnyArray, Date, Domain, FloatArray, IntArray, Integer, few, held, jit, quickly
+from discreet.core import AnyArray, Code, Date, Domain, FloatArray, IntArray, Integer, few, held, jit, quickly
 from discreet.engines.passes.cells import GridMap
 from discreet.engines.passes.kernels import add_axis
 from discreet.engines.passes.tally import Adder, KeyedNumbers
+
+#: Prefixes of a code that are counted at most; each is a cell.
+MOST_PREFIXES = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +53,7 @@ class MarginalsPass:
 
     @property
     def domain(self) -> Domain:
-        return self.grid.domain
+        return self.grid.read or self.grid.domain
 
     def prepare(self, columns: list[FloatArray]) -> IntArray:
         """Put the rows of a batch on the grids; one row of the result per column, without dropped rows."""
@@ -73,12 +76,14 @@ class AxisGrids:
 
     If the grid of a numeric column is coarser than its values, there are two more cells, one for each bound: clamped
     values are there, and zeros that mean "none". Cells also end where a declared fact begins or ends, so that facts are
-    about whole cells. Rows that the domain declares impossible are dropped, each by itself.
+    about whole cells. Rows that the domain declares impossible are dropped, each by itself. If rules give the model
+    other columns than the table, ``read`` has those of the table, and every row is mapped by itself.
     """
 
     domain: Domain
     parts: tuple[int, ...]  # cells of each column, without those of bounds and missing values
     ends: tuple[bool, ...]  # whether it has cells for its bounds
+    read: Domain | None = None
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -91,7 +96,9 @@ class AxisGrids:
         """Places on each axis where a cell ends for a declared fact alone."""
         made = []
         for j, column in enumerate(self.domain):
-            asked = np.array([e for e in self.domain.facts.cuts(column.name) if column.low < e < column.high])
+            prefixes = column.codes.finest(MOST_PREFIXES) - 0.5 if isinstance(column, Code) else ()
+            told = {*self.domain.facts.cuts(column.name), *prefixes}
+            asked = np.array(sorted(e for e in told if column.low < e < column.high))
             if len(asked):
                 edges = np.concatenate(self._even(j))
                 # Between the same two days is the same place.
@@ -131,6 +138,11 @@ class AxisGrids:
 
     def codes(self, columns: Sequence[FloatArray]) -> IntArray:
         """Return the cell of every row on every axis, one row per column; dropped rows are left out."""
+        if self.read is not None:
+            at = dict(zip(self.read.names, columns, strict=True))
+            for plan in self.domain.facts.rules.plans:
+                at |= plan.forward(at)
+            columns = [at[name] for name in self.domain.names]
         made = np.zeros((len(self.parts), len(columns[0])), np.int64)
         for j, (x, column) in enumerate(zip(columns, self.domain, strict=True)):
             add_axis(made[j], x, column.low, column.high - column.low, self.parts[j], column.missing == "own")

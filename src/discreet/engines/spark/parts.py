@@ -27,7 +27,9 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet.core import Guarantee, WordArray, after_promise, payload_of, writing
+from discreet.core.schema import Dialect
 from discreet.engines.spark import SparkTable, brought
+from discreet.engines.tables.escapes import format_of
 from discreet.engines.writing.shuffled import even_tables
 from discreet.engines.writing.writer import HEAD, PARQUET, WrittenTable, table_writer
 from discreet.errors import DataSourceError
@@ -166,7 +168,9 @@ def text_words(texts: pa.Array, key: WordArray) -> WordArray:
 
 
 def check_new(path: str | Path) -> None:
-    """Refuse a place where something is: a folder cannot take the place of another in one step."""
+    """Refuse a place where something is: a folder cannot take the place of another in one step; nor one workbook."""
+    if Path(path).suffix.lower() == ".xlsx":
+        raise DataSourceError(f"output: a Spark frame is written as .csv or .parquet, got {str(path)!r}")
     if Path(path).expanduser().exists():
         raise DataSourceError(
             f"output: {str(path)!r} is there already, and a Spark frame is written to a folder of its own; "
@@ -196,8 +200,8 @@ class PartFolder:
 
     def writer(self, made: Callable[[pa.RecordBatch], pa.Table], tally: Callable[[], Any]) -> Work:
         """Return what writes rows on an executor: ``made`` turns carried rows into released ones, ``tally`` counts."""
-        folder, parquet, guarantee = self._work, self._path.suffix.lower() in PARQUET, self._guarantee
-        return lambda batches: _write_part(batches, folder, parquet, guarantee, made, tally())
+        folder, suffix, guarantee = self._work, self._path.suffix, self._guarantee
+        return lambda batches: _write_part(batches, folder, suffix, guarantee, made, tally())
 
     def counted(self, parts: Parts) -> Iterator[pa.Table]:
         """Yield what tasks counted of the rows they wrote."""
@@ -225,14 +229,14 @@ class PartFolder:
                     place.chmod(0o666 & ~mask)
             sealed = self._guarantee.seal(payload_of(whole))
             after_promise(self._path, sealed, lambda: os.replace(whole, self._path))
-        head = _head(self._path / f"part-00000.{ending}")
+        head = _head(self._path / f"part-00000.{ending}", format_of(self._path)[0])
         return WrittenTable(self._path, parts.n_rows, tuple(head.column_names), head, sealed)
 
 
 def _write_part(
     batches: Iterator[pa.RecordBatch],
     folder: str,
-    parquet: bool,
+    suffix: str,
     guarantee: Guarantee,
     made: Callable[[pa.RecordBatch], pa.Table],
     tally: Any,
@@ -254,7 +258,7 @@ def _write_part(
         for table in even_tables(released()):
             if not table.num_rows:
                 continue
-            writer = writer or table_writer(out, table.schema, parquet, guarantee)
+            writer = writer or table_writer(out, table.schema, suffix, guarantee)
             writer.write_table(table)
             rows += table.num_rows
         if writer is not None:
@@ -268,10 +272,11 @@ def _write_part(
     yield pa.RecordBatch.from_arrays(told, ["part", "file", "tally", "n"])
 
 
-def _head(path: Path) -> pa.Table:
+def _head(path: Path, form: Dialect) -> pa.Table:
     if path.suffix == ".parquet":
         with pq.ParquetFile(path) as file:
             batch = next(file.iter_batches(HEAD))
             return pa.Table.from_batches([batch]).replace_schema_metadata(None)
-    with pa_csv.open_csv(path) as file:
+    encoding, parsing = pa_csv.ReadOptions(encoding=form.encoding), pa_csv.ParseOptions(delimiter=form.delimiter)
+    with pa_csv.open_csv(path, encoding, parsing) as file:
         return pa.Table.from_batches([file.read_next_batch().slice(0, HEAD)])

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core import Column, Date, FloatArray, Integer, Numeric, Time
+from discreet.core import Code, Column, Date, FloatArray, Integer, Numeric, Time
 from discreet.core.schema import Dialect
 from discreet.engines.tables.encode import Encoder, arrow_kind, as_stored
 from discreet.engines.tables.formats.cells import Cells, Labelled
@@ -66,7 +66,7 @@ def not_empty(column: pa.Array) -> pa.Array:
 def plainly(texts: pa.Array, piece: Any, column: Column | None, dialect: Dialect) -> pa.Array:
     """Write declared numbers and days plainly, whatever the dialect: later readers do not know it."""
     marked = dialect.decimal != "." or dialect.thousands or dialect.marks or dialect.dates
-    if not marked or not isinstance(column, Numeric) or isinstance(column, Time):
+    if not marked or not isinstance(column, Numeric) or isinstance(column, (Time, Code)):
         return texts
     if not pa.types.is_large_string(texts.type):
         return texts

@@ -21,7 +21,7 @@ from discreet.core import ByteArray, FloatArray, IntArray, in_order
 from discreet.core.schema import ENCODINGS, Dialect
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.escapes import unescaped_field
-from discreet.engines.tables.part import BATCH_SIZE, Batch, Part
+from discreet.engines.tables.part import BATCH_SIZE, Batch, Part, distinct_names
 from discreet.engines.tables.plain_text import SMALL_FILE, is_plain, plain_ends, split_plain
 from discreet.engines.tables.text_kernels import (
     BARE,
@@ -223,7 +223,8 @@ class CsvTable(Part):
                 f"data: the first line of {self.label} is not written in {self.dialect.encoding}; declare the encoding "
                 'under [source], such as encoding = "windows-1252"'
             )
-        return names
+        self.repeats = distinct_names(names) != names
+        return distinct_names(names)
 
 
 class _Translated:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core import AnyArray, Categorical, Column, Date, FloatArray, Integer, Time, category_text, dates
+from discreet.core import AnyArray, Categorical, Code, Column, Date, FloatArray, Integer, Time, category_text, dates
 from discreet.core.schema import Dialect, lowered
 from discreet.engines.tables.text_dates import days_by_format
 from discreet.engines.tables.text_kernels import MIXED, Field
@@ -86,7 +86,9 @@ class Encoder:
     def __init__(self, column: Column, dialect: Dialect | None = None) -> None:
         self.column = column
         self._dialect = dialect or Dialect()
-        self._codes = _Codes(column, self._dialect) if isinstance(column, Categorical) else None
+        self._codes: _Codes | _CodeTexts | None = None
+        if isinstance(column, (Categorical, Code)):
+            self._codes = (_CodeTexts if isinstance(column, Code) else _Codes)(column, self._dialect)  # type: ignore[arg-type]
         self._dated = isinstance(column, (Date, Time))  # read from texts or types of their own, never from numbers
         self._timed = isinstance(column, Time)
         self._whole: Integer | None = None
@@ -218,6 +220,24 @@ class Encoder:
         for written in self._dialect.dates:
             days = np.where(np.isnan(days), days_by_format(values, written), days)
         return self._present(days)
+
+
+class _CodeTexts:
+    """Finds codes by their texts. What the dialect calls missing is missing, also if it is a code."""
+
+    def __init__(self, column: Code, dialect: Dialect) -> None:
+        self._find = column.codes.numbers
+        self._absent = self._find(pa.array([m.encode() for m in dialect.missing], pa.large_binary()))
+
+    def of_text(self, values: pa.LargeBinaryArray, _: Dialect) -> FloatArray:
+        found = self._find(values)
+        return np.where(np.isin(found, self._absent), np.nan, found)
+
+    def of_numbers(self, values: AnyArray) -> FloatArray:
+        with np.errstate(invalid="ignore"):
+            whole = (values >= 0) & (values < 1e15) & (values == np.floor(values)) & (values.dtype.kind != "b")
+        texts = pa.array(np.where(whole, values, 0).astype(np.int64)).cast(pa.large_string()).cast(pa.large_binary())
+        return np.where(whole, self.of_text(texts, PLAIN_NUMBERS), np.nan)
 
 
 class _Codes:

@@ -1,11 +1,13 @@
-"""Texts that a spreadsheet would run as formulas: an apostrophe is put before them, and removed when read.
+"""Formats of tables for spreadsheets: marks of a country in CSV files, and texts that are not run as formulas.
 
 A spreadsheet runs a CSV cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a return. After an apostrophe it is
 shown as text. Numbers such as ``-5`` stay. A text that begins with apostrophes and then like a formula gets one more,
-so removing one restores every text. The guarantee file states whether texts were escaped (`FACT`).
+so removing one restores every text. The guarantee file states whether texts were escaped (`FACT`), and how a CSV file
+is written if it is not the usual way; readers of our files go by it.
 """
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,48 +16,75 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core import Domain, Guarantee, promise_place
+from discreet.core import Domain, Guarantee, checks, promise_place
+from discreet.core.schema import ENCODINGS, Dialect, read_dialect
 from discreet.engines.tables.text_kernels import Field
-from discreet.errors import InvalidArgument, SchemaError
+from discreet.errors import DiscreetError, InvalidArgument, SchemaError
 
 #: What a promise says of a file whose texts were escaped.
 FACT = {"formulas": "escaped"}
+#: CSV for spreadsheets, by the marks of a country.
+_EXCEL = {
+    "excel-de": {"delimiter": ";", "decimal": ",", "bom": True, "crlf": True},
+    "excel-en": {"bom": True, "crlf": True},
+}
+#: Names of formats of CSV files: as the input, as programs write them, or for a spreadsheet.
+CSV_DIALECTS = ("input", "plain", *_EXCEL)
+_READ = ("delimiter", "decimal", "encoding")
 _BEGIN = r"^('*[=+\-@\t\r])"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _APOSTROPHE, _FORMULA = ord("'"), frozenset(b"=+-@\t\r")
 
 
-def check_escapes(path: str | Path, domain: Domain | None, wanted: bool) -> None:
-    """Refuse a file other than CSV, and names of columns that begin like formulas, where texts are to be escaped."""
-    if not wanted:
-        return
-    if Path(path).suffix.lower() in (".parquet", ".pq"):
-        expected = "used with a CSV file: no spreadsheet runs what a Parquet file holds"
-        raise InvalidArgument("escape_formulas", True, expected, "leaving it out")
+def format_facts(
+    path: str | Path, domain: Domain | None, escape_formulas: bool = False, csv_dialect: str = "input"
+) -> dict[str, Any]:
+    """Return what a guarantee states about the format of a file; refuse a format that does not fit the file."""
+    suffix, name = Path(path).suffix.lower(), checks.choice("csv_dialect", csv_dialect, CSV_DIALECTS)
+    for option, value in (("escape_formulas", escape_formulas), ("csv_dialect", name in _EXCEL and name)):
+        if value and suffix in (".parquet", ".pq", ".xlsx"):
+            raise InvalidArgument(option, value, f"used with a CSV file, and not with {suffix}", "leaving it out")
+    if suffix in (".parquet", ".pq", ".xlsx"):
+        return {}
+    form = _like_input(domain) if name == "input" else _EXCEL.get(name, {})
+    escapes = escape_formulas or name in _EXCEL
     odd = [column.name for column in domain or () if column.name[0] in "=+-@'"]
-    if odd:
+    if odd and escapes:
         raise SchemaError(f"column {odd[0]!r} begins like a formula, and names are not escaped; give it another name")
+    return {**(FACT if escapes else {}), **({"csv": form} if form else {})}
 
 
-def with_escapes(guarantee: Guarantee, path: str | Path, wanted: bool) -> Guarantee:
-    """Return the guarantee of a file; it states whether texts are escaped."""
-    check_escapes(path, guarantee.domain, wanted)
-    return replace(guarantee, parameters={**guarantee.parameters, **FACT}) if wanted else guarantee
+def _like_input(domain: Domain | None) -> dict[str, Any]:
+    """Return how the declared table is written, as far as it is unusual. Commas do not separate decimal commas."""
+    if domain is None or domain.source == Dialect():
+        return {}
+    source = domain.source
+    form = {"delimiter": ";" if source.delimiter == source.decimal else source.delimiter, "decimal": source.decimal}
+    with suppress(UnicodeEncodeError):
+        for column in domain:
+            "".join([column.name, *map(str, getattr(column, "categories", ()))]).encode(ENCODINGS[source.encoding])
+        form["encoding"] = source.encoding
+    return {key: value for key, value in form.items() if value != getattr(Dialect, key)}
 
 
-def are_escaped(guarantee: Guarantee | None) -> bool:
-    """Return whether a promise says that texts are escaped."""
-    return guarantee is not None and FACT.items() <= dict(guarantee.parameters).items()
+def with_format(
+    guarantee: Guarantee, path: str | Path, escape_formulas: bool = False, csv_dialect: str = "input"
+) -> Guarantee:
+    """Return the guarantee of a file; it states the format."""
+    facts = format_facts(path, guarantee.domain, escape_formulas, csv_dialect)
+    return replace(guarantee, parameters={**guarantee.parameters, **facts}) if facts else guarantee
 
 
-def file_is_escaped(path: Path) -> bool:
-    """Return whether the guarantee of a file, or of the folder that it is part of, states that texts are escaped."""
+def format_of(path: Path) -> tuple[Dialect, bool]:
+    """Return how a released file is written and whether texts are escaped, by its guarantee or that of its folder."""
     for place in (path, path.absolute().parent):
         try:
-            return FACT.items() <= dict(json.loads(promise_place(place).read_bytes())["parameters"]).items()
-        except (OSError, ValueError, KeyError, TypeError):
+            facts = dict(json.loads(promise_place(place).read_bytes())["parameters"])
+            known = {key: value for key, value in facts.get("csv", {}).items() if key in _READ}
+            return read_dialect(known), FACT.items() <= facts.items()
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, DiscreetError):
             continue  # `discreet audit` says what is wrong with a promise
-    return False
+    return Dialect(), False
 
 
 def escaped(table: pa.Table) -> pa.Table:
@@ -91,16 +120,3 @@ def unescaped_field(piece: Field) -> Field:
         text = piece.block[starts[row] : piece.ends[row]].tobytes().lstrip(b"'")
         starts[row] += bool(text) and text[0] in _FORMULA
     return replace(piece, starts=starts)
-
-
-class EscapingWriter:
-    """A writer of tables that escapes their texts."""
-
-    def __init__(self, writer: Any) -> None:
-        self._writer = writer
-
-    def write_table(self, table: pa.Table) -> None:
-        self._writer.write_table(escaped(table))
-
-    def close(self) -> None:
-        self._writer.close()

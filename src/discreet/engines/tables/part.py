@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
@@ -33,6 +34,8 @@ class Part(Protocol):
     #: Whether the names were read from a first line, which may be a row after all: then no error quotes them, but for
     #: one that nearly is the name that was looked for (`near_names`).
     headed: bool = False
+    #: Whether columns of the first line had one name; later ones are numbered (`distinct_names`).
+    repeats: bool = False
     #: Whether reading is worth a thread of its own.
     slow: bool = False
 
@@ -51,6 +54,15 @@ class Part(Protocol):
         return encoder.arrow(piece)
 
 
+def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Number the later columns of one name: cost, cost_2. Columns without a name stay so."""
+    found: list[str] = []
+    for name in names:
+        free = (new for number in count(2) if (new := f"{name}_{number}") not in (*found, *names))
+        found.append(next(free) if name and name in found else name)
+    return tuple(found)
+
+
 def separated_by(names: Sequence[str]) -> str:
     """Return the mark that probably separates the fields of a file, if all of them were taken for one name."""
     return next((mark for mark in SEPARATORS if len(names) == 1 and mark in names[0]), "")
@@ -58,7 +70,7 @@ def separated_by(names: Sequence[str]) -> str:
 
 def near_names(part: Part, absent: Sequence[str]) -> str:
     """Suggest names of a table that may be meant by missing names; nothing if its first line may be a record."""
-    if part.bare or (part.headed and looks_like_a_record(part.names)):
+    if part.bare or (part.headed and (part.repeats or looks_like_a_record(part.names))):
         return ""
     if mark := separated_by(part.names):
         declared = f"delimiter = {json.dumps(mark)} under [source] of a schema (--schema)"

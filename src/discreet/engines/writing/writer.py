@@ -5,9 +5,11 @@ Pieces go to a temporary file. It gets its name, and its guarantee file, when al
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ import pyarrow.parquet as pq
 
 from discreet.core import (
     Categorical,
+    Code,
     Column,
     Date,
     FloatArray,
@@ -29,18 +32,18 @@ from discreet.core import (
     date_array,
     payload_of,
     promise_place,
-    time_array,
     writing,
 )
 from discreet.engines.source import Source
-from discreet.engines.tables.escapes import EscapingWriter, are_escaped
+from discreet.engines.tables.escapes import FACT, escaped
 from discreet.engines.tables.part import StoredFile
+from discreet.engines.writing.formats import DialectWriter, WorkbookWriter, workbook_package
 from discreet.engines.writing.shuffled import Order, Shuffler
 from discreet.errors import DataSourceError
 
 PARQUET = (".parquet", ".pq")
 #: What a table can be called that is written; a name without an ending is CSV.
-WRITTEN = (".csv", ".txt", *PARQUET)
+WRITTEN = (".csv", ".txt", ".xlsx", *PARQUET)
 #: Rows that a `WrittenTable` shows.
 HEAD = 6
 
@@ -88,11 +91,17 @@ class WrittenTable:
 
 
 class RowWriter:
-    """Writes tables of one schema to a file: Parquet by the name's suffix, CSV otherwise."""
+    """Writes tables of one schema to a file: Parquet or a workbook by the name's suffix, CSV otherwise."""
 
-    def __init__(self, path: str | Path, guarantee: Guarantee | None = None, order: Order | None = None) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        guarantee: Guarantee | None = None,
+        order: Order | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> None:
         self._path = Path(path).expanduser()
-        self._guarantee = guarantee
+        self._guarantee, self._facts = guarantee, facts
         self._order = order
         self._mixed: Shuffler | None = None
         self._parquet = self._path.suffix.lower() in PARQUET
@@ -127,7 +136,8 @@ class RowWriter:
         if self._writer is None:
             self._schema, self._head = table.schema, table.slice(0, 0)
             with writing(self._path):
-                self._writer = table_writer(self._out.file, table.schema, self._parquet, self._guarantee)
+                how = (self._path.suffix, self._guarantee, self._facts)
+                self._writer = table_writer(self._out.file, table.schema, *how)
         assert self._head is not None
         if self._head.num_rows < HEAD:
             self._head = pa.concat_tables([self._head, table.slice(0, HEAD - self._head.num_rows)]).combine_chunks()
@@ -150,19 +160,29 @@ class RowWriter:
         return WrittenTable(self._path, self.n_rows, tuple(self._schema.names), self._head, sealed)
 
 
-def table_writer(file: Any, schema: pa.Schema, parquet: bool, guarantee: Guarantee | None) -> Any:
-    """Open a writer of tables; a Parquet file carries what is promised of it."""
+def table_writer(
+    file: Any, schema: pa.Schema, suffix: str, guarantee: Guarantee | None, facts: Mapping[str, Any] | None = None
+) -> Any:
+    """Open a writer of tables; a Parquet file carries what is promised of it. ``facts``: its format."""
+    parquet = suffix.lower() in PARQUET
     if parquet and guarantee is not None:
         schema = schema.with_metadata({"discreet.guarantee": guarantee.to_json()})
     if parquet:
         return pq.ParquetWriter(file, schema)
-    plain = pa_csv.CSVWriter(file, schema)
-    return EscapingWriter(plain) if are_escaped(guarantee) else plain
+    if suffix.lower() == ".xlsx":
+        return WorkbookWriter(file, schema, None if guarantee is None else guarantee.domain)
+    told = facts or ({} if guarantee is None else guarantee.parameters)
+    plain = DialectWriter(file, schema, told["csv"]) if told.get("csv") else pa_csv.CSVWriter(file, schema)
+    if not FACT.items() <= told.items():
+        return plain
+    return SimpleNamespace(write_table=lambda table: plain.write_table(escaped(table)), close=plain.close)
 
 
-def write_table(path: str | Path, table: pa.Table, guarantee: Guarantee | None = None) -> None:
-    """Write a table from memory, with its guarantee if it has one."""
-    with RowWriter(path, guarantee) as out:
+def write_table(
+    path: str | Path, table: pa.Table, guarantee: Guarantee | None = None, facts: Mapping[str, Any] | None = None
+) -> None:
+    """Write a table from memory, with its guarantee if it has one; ``facts`` as in `table_writer`."""
+    with RowWriter(path, guarantee, facts=facts) as out:
         out.write(table)
         out.finish()
 
@@ -198,6 +218,8 @@ def check_table_ending(path: str | Path) -> None:
             f"output: a table is written as {', '.join(WRITTEN[:-1])} or {WRITTEN[-1]}, got {str(path)!r}; "
             f"try {str(target.with_suffix('.csv'))!r}"
         )
+    if target.suffix.lower() == ".xlsx":
+        workbook_package()
 
 
 # Columns that an anonymous table passes on are read as coordinates on their declared axis and written from these. So
@@ -210,7 +232,7 @@ def declared_type(column: Column) -> pa.DataType:
     if isinstance(column, Categorical):
         kinds = set(map(type, column.categories))
         return pa.bool_() if kinds == {bool} else pa.int64() if kinds == {int} else pa.large_string()
-    if isinstance(column, (Date, Time)):
+    if isinstance(column, (Date, Time, Code)):
         return pa.large_string()
     return pa.int64() if isinstance(column, Integer) else pa.float64()
 
@@ -223,7 +245,7 @@ def declared_values(column: Column, coordinates: FloatArray) -> pa.Array:
         places = np.where(missing, 0, coordinates).astype(np.int64)
         return pa.array(plain, kind).take(pa.array(places, mask=missing))
     inside = np.clip(coordinates, column.low, column.high)
-    if isinstance(column, (Date, Time)):
-        return (date_array if isinstance(column, Date) else time_array)(inside).cast(kind)
+    if isinstance(column, (Date, Time, Code)):
+        return (date_array(inside) if isinstance(column, Date) else column.array(inside)).cast(kind)
     # Adding 0.0 takes the sign off -0.0: equal numbers that are counted as one value are written alike.
     return pa.array(np.where(missing, 0.0, inside) + 0.0, mask=missing).cast(kind)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +12,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import engines
-from discreet.anonymity.risk import MISSING, OR_MISSING, as_numbers, printed_category, read_stretches, reader_of
+from discreet.anonymity.risk import (
+    MISSING,
+    OR_MISSING,
+    as_numbers,
+    as_texts,
+    printed_category,
+    read_stretches,
+    reader_of,
+)
 from discreet.core import (
     NAMING,
     Categorical,
+    Code,
     Column,
     Date,
     Domain,
+    FloatArray,
     Function,
     Guarantee,
     Impossible,
@@ -140,11 +150,15 @@ def _cells_fit(values: pa.ChunkedArray, shown: str, column: Column, groups: Any)
         return _sets_fit(values, [category_text(c) for c in column.categories], groups, bars=shown != column.name)
     slack = _SLACK * max(column.high - column.low, abs(column.low), abs(column.high))
     if shown != column.name:
-        ends = as_numbers(values)
+        ends = (
+            column.codes.numbers(as_texts(values).cast(pa.large_binary()))
+            if isinstance(column, Code)
+            else as_numbers(values)
+        )
         low = high = ends
         known = ends is not None
     else:
-        found = read_stretches(values)
+        found = read_stretches(values, groups, getattr(column, "codes", None))
         known = found is not None
         low, high = (None, None) if found is None else (found.low, found.high)
     if not known or low is None or high is None:
@@ -297,8 +311,19 @@ def broken_facts(table: Any, domain: Domain) -> tuple[str, ...]:
     It costs no budget because its result is not released.
     """
     every: list[Function | Impossible] = [*domain.facts.functions, *domain.facts.impossible]
-    told = zip(domain.facts.sentences, every, strict=True)
-    return tuple(text for text, fact in told if _broken(table, domain, fact))
+    told = zip(domain.facts.sentences, every, strict=False)  # rules come last
+    found = [text for text, fact in told if _broken(table, domain, fact)]
+    for rule in domain.facts.rules.rules:
+        text = f"every row has {rule.text}"
+        if text not in found and any(map(rule.broken, _batches(table, domain, list(rule.terms)))):
+            found.append(text)
+    return tuple(found)
+
+
+def _batches(table: Any, domain: Domain, names: list[str]) -> Iterator[dict[str, FloatArray]]:
+    """Give some columns of a table by name, in batches."""
+    for columns in engines.open(table).batches(Domain({name: domain.column(name) for name in names})):
+        yield dict(zip(names, columns, strict=True))
 
 
 def _broken(table: Any, domain: Domain, fact: Function | Impossible) -> bool:

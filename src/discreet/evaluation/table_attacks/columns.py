@@ -66,8 +66,7 @@ def column_names(label: str, given: Any) -> list[str]:
 
 def _column(name: str, legend: Mapping[str, Any], released: Any, original: Any, control: Any) -> Column:
     truth, other = as_numbers(original), as_numbers(control)
-    numbers = truth is not None and other is not None and name not in legend  # labels may look like numbers
-    stretches = read_stretches(released) if numbers else None
+    stretches = None if truth is None or other is None else read_stretches(released, legend.get(name))
     if truth is not None and other is not None and stretches is not None:
         return Column(name, stretches, truth, other, 0)
     texts = [as_texts(original), as_texts(control)]

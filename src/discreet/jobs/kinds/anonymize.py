@@ -7,7 +7,7 @@ from discreet.core import SURE_DELTA
 from discreet.jobs.declare import Kind, Speech
 from discreet.jobs.options import (
     ACCOUNT,
-    ESCAPE_FORMULAS,
+    FORM,
     FRESH,
     ORDER,
     OVERWRITE,
@@ -45,7 +45,7 @@ def _together(job: Any) -> None:
 #: What may be combined with sampling. Everything else would reveal more about rows than the epsilon allows.
 _WITH_SAMPLE = (
     "k", "method", "sample", "delta", "level", "widths", "hierarchy", "grid", "top", "bottom", "bounds",
-    "escape_formulas", "account", "fresh", "overwrite", *(each.name for each in PAGE),
+    "escape_formulas", "csv_dialect", "account", "fresh", "overwrite", *(each.name for each in PAGE),
 )  # fmt: skip
 
 
@@ -119,7 +119,7 @@ KIND = Kind(
         option("bounds", "flag", "Write lower and upper bounds as two columns, instead of intervals.", True,
             arguments=()),
         ORDER,
-        ESCAPE_FORMULAS,
+        *FORM,
         option("hash_key", "file", "File with a secret: identifiers are hashed with it, instead of dropped.",
             "secret.txt", arguments=(), label="Secret for identifiers"),
         option("history", "folder", "Release history of these people: checked with this release, which is added.",
@@ -129,7 +129,7 @@ KIND = Kind(
         OVERWRITE,
     ),
     outputs=(
-        release("The anonymous table: CSV or Parquet."),
+        release("The anonymous table: CSV, Excel (.xlsx) or Parquet."),
         REPORT,
         PROMISE,
     ),

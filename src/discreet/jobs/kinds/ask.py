@@ -1,7 +1,7 @@
 """The job `ask`: count rows of a saved synopsis by a condition. It costs no privacy."""
 
 from discreet.jobs.declare import Kind
-from discreet.jobs.options import data, option
+from discreet.jobs.options import FORM, data, option, release
 
 KIND = Kind(
     name="ask",
@@ -13,9 +13,13 @@ KIND = Kind(
             "age between 30 and 40", required=True, positional=True),
         option("by", "names", "Columns to group by, at most three.", ["sex"], arguments=("columns",)),
         option("level", "number", "Confidence level of the intervals.", 0.95, default=0.95, above=0, below=1),
+        *FORM,
     ),
+    outputs=(release("The answer, or one row per group: CSV, Excel (.xlsx) or Parquet.", "table.xlsx", name="table",
+        required=False),),
     examples=(
         "ask s.parquet \"age between 30 and 40 and sex = 'f'\"",
         'ask s.parquet "cost > 50" --by sex --json',
+        'ask s.parquet "cost > 50" --by sex,age -o table.xlsx',
     ),
 )  # fmt: skip

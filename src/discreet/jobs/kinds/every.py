@@ -23,6 +23,6 @@ KINDS: dict[str, Kind] = {
     for kind in (
         synopsis.KIND, synthesize.KIND, cluster.KIND, anonymize.KIND, perturb.KIND, sketch.KIND,
         sketch.AGGREGATE, sketch.MERGE, sketch.ESTIMATE, sketch.PLAN, distinct.KIND, distinct.OVERLAP,
-        ask.KIND, risk.KIND, attack.KIND, audit.KIND, report.KIND, plan.KIND,
+        ask.KIND, risk.KIND, attack.KIND, audit.KIND, report.KIND, report.COMPARE, plan.KIND,
     )
 }  # fmt: skip

@@ -5,7 +5,7 @@ from typing import Any
 
 from discreet.jobs.declare import Kind, confirmed
 from discreet.jobs.options import (
-    ESCAPE_FORMULAS,
+    FORM,
     ORDER,
     PROMISE,
     REPORT,
@@ -70,11 +70,11 @@ KIND = Kind(
             expected="box, none, or units, all positive"),
         UNIT,
         replace(ORDER, arguments=()),
-        ESCAPE_FORMULAS,
+        *FORM,
         YES_REALLY,
         SEED,
     ),
-    outputs=(release("The noisy table: CSV or Parquet."), REPORT, PROMISE),
+    outputs=(release("The noisy table: CSV, Excel (.xlsx) or Parquet."), REPORT, PROMISE),
     together=_together,
     shortcuts={"sphere": ("method", "sphere", "Columns are latitude and longitude; --radius is in metres.")},
     examples=(

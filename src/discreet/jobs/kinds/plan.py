@@ -29,12 +29,16 @@ KIND = Kind(
         option("radius", "number", "Distance at which the epsilon of metric noise holds, in declared ranges.", 0.1,
             default=0.1, above=0),
         option("persons", "whole", "Number of persons: adds the cost of bounding the rows per person.", 1000, low=1),
+        option("leave", "number", "Share of people who leave or change from one anonymous table to the next.", 0.02,
+            low=0, high=1),
+        option("come", "number", "Share of new people from one anonymous table to the next.", 0.1, low=0, high=1),
         option("target_error", "number", "Wanted error: adds the epsilon that each method needs.", 0.01, above=0),
     ),
     outputs=(output("html", "Page with table and curves.", "plan.html", streams=True),),
     examples=(
         "plan --rows 100000 --columns 2 --epsilon 0.5",
         "plan -n 5000 -d 3 --target-error 0.01 --html plan.html",
+        "plan -n 5000 -d 3 --k 5 --leave 0.02 --come 0.1",
         "plan -n 5000 --schema schema.toml --rho 0.05 --delta 1e-6",
     ),
 )  # fmt: skip

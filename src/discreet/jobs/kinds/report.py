@@ -1,10 +1,10 @@
-"""The job `report`: one page of evidence for a release."""
+"""The jobs `report`, one page of evidence for a release, and `compare`, its true errors."""
 
 from dataclasses import replace
 from typing import Any
 
 from discreet.jobs.declare import Kind
-from discreet.jobs.options import PAGE, data, option, release
+from discreet.jobs.options import PAGE, TABLE, data, option, release
 
 
 def _together(job: Any) -> None:
@@ -12,6 +12,8 @@ def _together(job: Any) -> None:
         raise KIND.wrong("against", None, lambda say: f"given with {say('target', job.parameters['target'])}")
 
 
+_TARGET = option("target", "text", "Column to predict from the release and from the raw table, which must be given.",
+    "income")  # fmt: skip
 KIND = Kind(
     name="report",
     summary="write a page of evidence for a release",
@@ -21,8 +23,7 @@ KIND = Kind(
     schema="optional",
     own=(
         option("against", "table", "The raw table: adds a comparison. The page is NOT private then.", "people.csv"),
-        option("target", "text", "Column to predict from the release and from the raw table, which must be given.",
-            "income"),
+        _TARGET,
         option("attack", "files", "A result of 'discreet attack --json' to show.", ["attack.json"],
             arguments=("attacks",)),
         option("audit", "files", "A result of 'discreet audit --json' to show.", ["audit.json"], arguments=("audits",)),
@@ -39,6 +40,28 @@ KIND = Kind(
         "report s.parquet -o report.html",
         "report safe.parquet --against people.csv --target income",
         "report job.toml",
+    ),
+    failed="the release breaks its guarantee, or the file was changed",
+)  # fmt: skip
+COMPARE = Kind(
+    name="compare",
+    summary="compare a release with the real table",
+    help="Compare a release with the real table: true errors of columns, pairs and questions. The figures are not "
+    "private: they are NOT FOR PUBLICATION. Every release that was made to improve them stays charged.",
+    data=replace(TABLE, help="The real table."),
+    schema="optional",
+    own=(
+        option("release", "file", "The release: a synopsis, or a table next to its .guarantee.json.", "safe.csv",
+            required=True, positional=True, arguments=()),
+        _TARGET,
+    ),
+    outputs=(
+        release("Page with charts, to keep inside the organisation.", "compare.html", "html", required=False,
+            streams=True),
+    ),
+    examples=(
+        "compare people.csv safe.csv",
+        "compare people.csv safe.parquet --schema schema.toml --target income -o compare.html",
     ),
     failed="the release breaks its guarantee, or the file was changed",
 )  # fmt: skip

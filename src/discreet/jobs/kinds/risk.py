@@ -19,6 +19,8 @@ KIND = Kind(
             {"k": 5, "l": 2}, expected="name=number, separated by commas, or a table of numbers",
             arguments=("required",)),
         option("person", "text", "Column that identifies the person of a row: k counts persons.", "patient"),
+        option("weight", "text", "Column of population weights, for individual and global risk.", "wgt"),
+        option("household", "text", "Column that identifies the household of a row, for the risk per household.", "hh"),
         option("population", "table", "Table of the whole population, for k-map and the journalist risk.",
             "everybody.csv"),
         option("original", "table", "Records that the table was made from, for the information loss of their values.",
@@ -31,6 +33,7 @@ KIND = Kind(
     examples=(
         "risk safe.csv --qi age,zip --sensitive disease --require k=5,l=2",
         "risk people.csv --schema schema.toml",
+        "risk survey.sav --qi age,region --weight wgt --household hh",
     ),
     failed="a requirement is not met",
 )  # fmt: skip

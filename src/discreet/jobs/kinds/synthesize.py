@@ -3,7 +3,7 @@
 from typing import Any
 
 from discreet.jobs.declare import Kind, one_budget, one_unit
-from discreet.jobs.options import CENTRAL, COLUMNS, ESCAPE_FORMULAS, PROMISE, REPORT, TABLE, option, output, release
+from discreet.jobs.options import CENTRAL, COLUMNS, FORM, PROMISE, REPORT, TABLE, option, output, release
 
 #: Rows are drawn in memory.
 MOST_SYNTHETIC = 10**9
@@ -25,11 +25,11 @@ KIND = Kind(
         option("n", "whole", "Number of synthetic rows; by default about as many as the table has.", 10000, low=0,
             high=MOST_SYNTHETIC, arguments=(), label="Synthetic rows"),
         COLUMNS,
-        ESCAPE_FORMULAS,
+        *FORM,
         *CENTRAL,
     ),
     outputs=(
-        release("The synthetic rows: CSV or Parquet.", "synthetic.parquet", name="table"),
+        release("The synthetic rows: CSV, Excel (.xlsx) or Parquet.", "synthetic.parquet", name="table"),
         output("release", "The synopsis behind them, with its guarantee; by default next to the rows.",
             "synthetic.synopsis.parquet", shell="synopsis"),
         REPORT,

@@ -2,14 +2,20 @@
 
 import math
 
+import pyarrow as pa
+
+from discreet.engines import check_target, write_table
+from discreet.engines.tables import format_facts
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.files import load_synopsis
 from discreet.synopses.queries import known
 
 
 def run(job: Job) -> JobResult:
-    """Answer the question, by group if columns are named."""
-    made = load_synopsis(job)
+    """Answer the question, by group if columns are named, and write the answer if a file is named."""
+    check(job)
+    made, place = load_synopsis(job), job.places().get("table")
+    facts = {} if place is None else format_facts(place, made.domain, **job.form)
     job.declared.check_columns("by", job.parameters.get("by", ()), made.domain.names, "columns of the synopsis")
     question, level = job.parameters["question"], float(job.parameters.get("level", 0.95))
     found = made.ask(question)
@@ -22,8 +28,14 @@ def run(job: Job) -> JobResult:
     figures["seeded"] = made.guarantee.seeded
     figures["warnings"] = list(made.warnings)
     figures["modelled"] = made.modelled
-    return JobResult(job, made.guarantee, {}, figures, found, groups)
+    if place is not None:
+        told = ("question", "value", "std_error", "low", "high")
+        table = pa.table({name: [figures[name]] for name in told}) if groups is None else groups.to_arrow()
+        write_table(place, table, facts=facts)
+    return JobResult(job, made.guarantee, {} if place is None else {"table": place}, figures, found, groups)
 
 
 def check(job: Job) -> None:
-    """Check nothing more: the columns are in the synopsis."""
+    """Check the file to write; the columns are in the synopsis."""
+    if "table" in job.outputs:
+        check_target(job.places()["table"], promised=False)

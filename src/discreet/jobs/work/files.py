@@ -11,7 +11,7 @@ from discreet.jobs.declare import Speech
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.kinds import KINDS
 from discreet.jobs.options import PAGE
-from discreet.reporting import kind_of
+from discreet.reporting import fitness, kind_of
 from discreet.synopses import Synopsis
 
 
@@ -59,12 +59,15 @@ def finish(
 ) -> JobResult:
     """Write page and guarantee, and return the result."""
     places = job.places()
+    if told := fitness(artifact, guarantee, clusters):
+        figures["fitness"] = told
     if "report" in places:
         from discreet.reporting import write_report
 
         stage("page")
         said = {each.name: job.parameters[each.name] for each in PAGE if each.name in job.parameters}
-        write_report(job.artifact, places["report"], candidates=candidates, clusters=clusters, **said)
+        said |= {"candidates": candidates, "clusters": clusters, "account": figures.get("account")}
+        write_report(job.artifact, places["report"], **said)
         files["report"] = places["report"]
     if "guarantee" in places:
         write_whole(places["guarantee"], guarantee.to_json(indent=2) + "\n", streams=True)

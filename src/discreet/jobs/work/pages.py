@@ -1,4 +1,4 @@
-"""The work of `report` and `plan`."""
+"""The work of `report`, `compare` and `plan`."""
 
 import json
 import math
@@ -10,8 +10,8 @@ from discreet.jobs.job import Job, JobResult
 
 
 def run(job: Job) -> JobResult:
-    """Write the page about a release, or a plan."""
-    return _report(job) if job.kind == "report" else _plan(job)
+    """Write the page about a release, compare it with the real table, or write a plan."""
+    return _plan(job) if job.kind == "plan" else _report(job)
 
 
 def check(job: Job) -> None:
@@ -22,16 +22,18 @@ def check(job: Job) -> None:
 
 def _report(job: Job) -> JobResult:
     from discreet.jobs.work.files import read_lines
-    from discreet.reporting import kind_of, write_report
+    from discreet.reporting import kind_of, report_facts, write_report
 
     given = job.declared.arguments(job.parameters)
-    artifact, output = job.place(job.data), job.places().get("report")
+    compares, output = job.kind == "compare", job.places().get("report", job.places().get("html"))
+    artifact = job.place(job.parameters["release"] if compares else job.data)
+    given |= {"against": job.data} if compares else {}
     schema = None if job.schema is None else job  # it says how the raw table is written
     if artifact.is_file() and kind_of(artifact) == "job":
         made = Job.from_toml(artifact)
         artifact, output = made.artifact, output or made.places().get("report")
         schema = schema or made
-    output = output or job.place("report.html")
+    output = output or (None if compares else job.place("report.html"))
     for name in ("attacks", "audits"):
         given[name] = [job.place(file) for file in given.get(name, ())]
     if "against" in given:
@@ -43,8 +45,9 @@ def _report(job: Job) -> JobResult:
         given["clusters"] = _clusters(job, given["clusters"])
     if isinstance(given.get("candidates"), str):
         given["candidates"] = read_lines(job.place(given["candidates"]))
-    facts = write_report(artifact, output, **given)
-    return JobResult(job, None, {"report": output}, facts, facts, None, not facts["checks"]["holds"])
+    facts = report_facts(artifact, **given) if output is None else write_report(artifact, output, **given)
+    files = {} if output is None else {next(iter(job.outputs), "report"): output}
+    return JobResult(job, None, files, facts, facts, None, not facts["checks"]["holds"])
 
 
 def _clusters(job: Job, name: str) -> Any:
@@ -74,12 +77,17 @@ def _is_clusters(found: Any) -> bool:
 
 
 def _plan(job: Job) -> JobResult:
+    from discreet.core import Domain, released_columns
+    from discreet.planning import fitness
     from discreet.reporting.pages import plan_page
 
     found, files = _outlook(job), job.places()
+    columns = Domain.box([0.0] * found.d, 1.0) if job.schema is None else job.read_domain()
+    told = fitness(released_columns(columns), found).to_dict()
+    told["line"] = f"{told['line'].removesuffix('.')} (a marginal synopsis, or its synthetic rows)."
     if "html" in files:
-        write_whole(files["html"], plan_page(found), streams=True)
-    figures = {**found.to_dict(), "file": str(files["html"]) if files else None}
+        write_whole(files["html"], plan_page(found, told["line"]), streams=True)
+    figures = {**found.to_dict(), "file": str(files["html"]) if files else None, "fitness": told}
     return JobResult(job, None, files, figures, found)
 
 

@@ -21,7 +21,7 @@ def run(job: Job) -> JobResult:
     check_target(target, promised=True)
     mechanism = _mechanism(job)
     noisy: WrittenTable = mechanism.transform_file(
-        job.read_table(), target, order=job.parameters.get("order", "shuffled"), escape_formulas=job.escapes
+        job.read_table(), target, order=job.parameters.get("order", "shuffled"), **job.form
     )
     assert noisy.guarantee is not None
     files = {"release": target, "promise": promise_place(target)}

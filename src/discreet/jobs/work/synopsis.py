@@ -53,7 +53,7 @@ def chosen_columns(job: Job) -> Any:
     wanted = [str(name) for name in job.parameters["columns"]]
     released = [column.name for column in domain if column.role not in NAMING]
     job.declared.check_columns("columns", wanted, released, "declared columns")
-    return domain.select([c.name for c in domain if c.name in wanted or c.role in NAMING])
+    return domain.select([c.name for c in domain if c.name in wanted or c.role in (*NAMING, "weight")])
 
 
 def _synopsis(job: Job) -> JobResult:
@@ -135,6 +135,7 @@ def figures(made: Synopsis, output: Path) -> dict[str, Any]:
         "rows_std_error": float(np.sqrt(made.total_variance)),
         "rows_unlisted": None if made.unlisted is None else made.unlisted.to_dict(),
         "warnings": list(made.warnings),
+        "doubts": list(made.doubts),
         "uncut": list(made.uncut),
         "epsilon": made.guarantee.to_dict()["epsilon"],
         "seeded": made.guarantee.seeded,
@@ -150,7 +151,7 @@ def summary(made: Synopsis) -> str:
         text += f" that survived out of {made.hidden.n_cells:,} (noisy count above {made.hidden.cutoff:,})"
     error = float(np.sqrt(made.total_variance))
     text += f" over {len(made.domain)} columns" if len(made.domain) > 8 else f" over {', '.join(made.domain.names)}"
-    text = f"{text}; {rows_text(made.total)} (standard error {error:,.1f})."
+    text = f"{text}; {rows_text(made.total, 'weight' in made.guarantee.parameters)} (standard error {error:,.1f})."
     return f"{text} {unlisted_rows(made)}".rstrip()
 
 
@@ -253,6 +254,7 @@ def cluster_figures(made: Synopsis, found: ClusterResult, output: Path | None) -
         "note": found.note,
         "suggestion": None if found.suggestion is None else found.suggestion.to_dict(),
         "warnings": list(made.warnings),
+        "doubts": list(made.doubts),
         "epsilon": made.guarantee.to_dict()["epsilon"],
         "seeded": made.guarantee.seeded,
         "file": None if output is None else str(output),

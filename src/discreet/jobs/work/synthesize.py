@@ -4,7 +4,7 @@ from typing import Any
 
 from discreet.core import stage
 from discreet.engines import check_target, write_table
-from discreet.engines.tables import check_escapes, with_escapes
+from discreet.engines.tables import format_facts, with_format
 from discreet.jobs.charging import check_paid, completed, keep, repeated, standing
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.kinds.synthesize import MOST_SYNTHETIC
@@ -22,17 +22,18 @@ def run(job: Job) -> JobResult:
     if earlier is None:
         keep(job, made, charged=True)
     stage("sampling")
-    number = job.parameters.get("n", max(round(made.total), 0))
     # Post-processing: rows are a function of the published synopsis, so the same release always gives the same file.
-    rows = made.sample(number, rng=job.parameters.get("seed", int(made.digest.removeprefix("sha256:"), 16)))
+    rows = made.sample(
+        job.parameters.get("n"), rng=job.parameters.get("seed", int(made.digest.removeprefix("sha256:"), 16))
+    )
     if earlier is None:
         keep(job, made, charged=False)
-    write_table(places["table"], rows, with_escapes(made.guarantee, places["table"], job.escapes))
+    write_table(places["table"], rows, with_format(made.guarantee, places["table"], **job.form))
     files = {"table": places["table"], "release": places["release"]}
     told = {
         **synopsis.figures(made, places["release"]),
         "table": str(places["table"]),
-        "sampled": number,
+        "sampled": rows.num_rows,
         **known(made),
     }
     return finish(job, made.guarantee, files, {**told, **standing(job, made, earlier is not None)}, made)
@@ -46,13 +47,13 @@ def check(job: Job) -> Job:
         expected = "given: as many synthetic rows as the table has do not fit into memory"
         raise job.declared.wrong("n", None, expected)
     check_target(job.places()["table"], promised=True)
-    check_escapes(job.places()["table"], synopsis.chosen_columns(job), job.escapes)
+    format_facts(job.places()["table"], synopsis.chosen_columns(job), **job.form)
     synopsis.check(job)
     return job
 
 
 def known(made: Any) -> dict[str, Any]:
     """Return which columns were measured together."""
-    names = made.domain.names
+    names = made.counted_names
     together = [[names[c] for c in m.columns] for m in made.measured.measured if len(m.columns) > 1]
     return {"measured": together}

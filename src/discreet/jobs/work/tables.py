@@ -2,6 +2,7 @@
 
 import ast
 import os
+from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import Any
 
 from discreet import anonymity, engines
 from discreet.anonymity.risk import printed_columns, with_promise
-from discreet.core import Domain, Guarantee, nearest, promise_place, stage
+from discreet.core import Domain, Guarantee, Person, nearest, persons, promise_place, stage
 from discreet.engines import check_target, first_line
-from discreet.engines.tables import check_escapes, separated_by
+from discreet.engines.readers import column_batches
+from discreet.engines.tables import format_facts, separated_by
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
 from discreet.jobs.charging import charged, checkable, repeated, standing
 from discreet.jobs.declare import Fix, WrongOption
@@ -34,7 +36,7 @@ def check(job: Job) -> None:
         _asked(job)
     else:
         check_target(job.places()["release"], promised=True)  # before budget goes into it
-        check_escapes(job.places()["release"], _domain(job), job.escapes)
+        format_facts(job.places()["release"], _domain(job), **job.form)
         _check_model(job, checkable(job, _model(job)))
         _key(job)
         if "history" in job.parameters:
@@ -123,7 +125,7 @@ def _anonymize(job: Job) -> JobResult:
     if "sample" in given:
         return _draw(job, target)
     check_target(target, promised=True)  # before a row is read
-    check_escapes(target, _domain(job), job.escapes)
+    format_facts(target, _domain(job), **job.form)
     model = _model(job)
     _check_model(job, model)
     key = _key(job)
@@ -141,12 +143,12 @@ def _anonymize(job: Job) -> JobResult:
         return _anonymize_large(job, model, target, settings)
     with history or nullcontext():  # from reading the earlier releases until this one is among them
         release = model.fit_transform(job.read_table(), **settings)
-        release.save(target, form="bounds" if given.get("bounds") else "text", escape_formulas=job.escapes)
+        release.save(target, form="bounds" if given.get("bounds") else "text", **job.form)
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     figures: dict[str, Any] = {"file": str(target), "rows": len(release)}
     figures |= {"left_out": release.suppressed + release.dropped, "without_value": release.dropped}
     quasi = release.guarantee.parameters["quasi_identifiers"]
-    figures |= {"given_away": _given_away(release, release.table, quasi)}
+    figures |= _worries(release, release.table, quasi)
     files = {"release": target, "promise": promise_place(target)}
     return replace(finish(job, sealed, files, figures, release), printed=release.guarantee.to_dict())
 
@@ -162,7 +164,7 @@ def _draw(job: Job, target: Path) -> JobResult:
     if earlier is None:
         stage("groups")
         form = "bounds" if job.parameters.get("bounds") else "text"
-        made = _model(job).release_file(job.read_table(), target, form=form, escape_formulas=job.escapes)
+        made = _model(job).release_file(job.read_table(), target, form=form, **job.form)
         figures["groups"] = made.cells.n_cells
     else:
         made = earlier
@@ -175,26 +177,27 @@ def _draw(job: Job, target: Path) -> JobResult:
 def _anonymize_large(job: Job, model: Any, target: Path, settings: dict[str, Any]) -> JobResult:
     """Anonymize a table that does not fit in memory."""
     form = "bounds" if job.parameters.get("bounds") else "text"
-    release = model.fit(job.read_table()).transform_file(
-        job.read_table(), target, form=form, escape_formulas=job.escapes, **settings
-    )
+    release = model.fit(job.read_table()).transform_file(job.read_table(), target, form=form, **job.form, **settings)
     facts = release.guarantee.parameters
     dropped = facts["dropped_for_missing_values"]
     figures = {"file": str(target), "rows": len(release), "left_out": facts["suppressed"] + dropped}
     quasi = [each for name in facts["quasi_identifiers"] for each in printed_columns(name, release.names)]
-    figures |= {"without_value": dropped, "given_away": _given_away(release, target, quasi)}
+    figures |= {"without_value": dropped, **_worries(release, target, quasi)}
     files = {"release": target, "promise": promise_place(target)}
     return replace(finish(job, release.guarantee, files, figures, release), printed=release.guarantee.to_dict())
 
 
-def _given_away(release: Any, table: Any, quasi: list[str]) -> dict[str, float]:
-    """Return the share of rows in groups with a single value of a sensitive column, if there are any."""
+def _worries(release: Any, table: Any, quasi: list[str]) -> dict[str, dict[str, float]]:
+    """Return, by sensitive column, the share of rows in groups with a single value, and the number of blanks."""
     facts = release.guarantee.parameters
-    secret = list(facts["reached"].get("l", ()))
+    secret, blank = list(facts["reached"].get("l", ())), Counter[str]()
+    for _, columns in column_batches(engines.open(table), secret) if secret else ():
+        blank.update({name: column.null_count for name, column in columns.items() if column.null_count})
     if not secret or not len(release) or facts["output"] == "sample":
-        return {}
+        return {"given_away": {}, "blank": dict(blank)}
     found = anonymity.risk(table, quasi, secret).sensitive
-    return {name: each.homogeneous for name, each in found.items() if each.homogeneous > 0}
+    alike = {name: each.homogeneous for name, each in found.items() if each.homogeneous > 0}
+    return {"given_away": alike, "blank": dict(blank)}
 
 
 def _promised(job: Job) -> dict[str, list[str]]:
@@ -214,11 +217,12 @@ def _asked(job: Job) -> dict[str, Any]:
         of_role: dict[str, list[str]] = {}
         for column in job.read_domain():
             of_role.setdefault(column.role, []).append(column.name)
-        named = {*given.get("quasi_identifiers", ()), *given.get("sensitive", ()), given.get("person")}
+        single = given.get("person"), given.get("weight")
+        named = {*given.get("quasi_identifiers", ()), *given.get("sensitive", ()), *single}
         for role, argument in (("quasi-identifier", "quasi_identifiers"), ("sensitive", "sensitive")):
             if argument not in given and (found := [name for name in of_role.get(role, ()) if name not in named]):
                 given[argument] = found
-        people = [] if "person" in given else [name for name in of_role.get("person", ()) if name not in named]
+        people = [] if "person" in given else [name for name in persons(job.read_domain()) if name not in named]
         if len(people) > 1:
             listed = ", ".join(map(repr, people))
             raise job.declared.refused(
@@ -226,6 +230,11 @@ def _asked(job: Job) -> dict[str, Any]:
             )
         if people:
             given["person"] = people[0]
+            unit = job.read_domain().unit
+            if isinstance(unit, Person) and unit.called != "person":
+                given |= {"called": unit.called, "household": given.get("household", unit.column)}
+        if "weight" in of_role:
+            given = {"weight": of_role["weight"][0], **given}
     if "quasi_identifiers" not in given:
         given = {**_promised(job), **given}
     if "quasi_identifiers" not in given:
@@ -241,14 +250,16 @@ def _risk(job: Job) -> JobResult:
     for other in {"population", "original"} & set(given):
         given[other] = engines.open(job.table(given[other]), dialect=dialect)
     table = engines.open(job.table(job.data), dialect=dialect)
-    if "person" not in job.parameters and given.get("person") not in table.names:
-        given.pop("person", None)  # a release has no person column
+    for name in ("person", "weight", "household"):
+        if name not in job.parameters and given.get(name) not in table.names:
+            given.pop(name, None)  # a release has no person column
     named = [each for name in given["quasi_identifiers"] for each in printed_columns(name, table.names)]
     if os.path.isfile(job.table(job.data)) and kind_of(Path(job.table(job.data))) == "synopsis":
         raise FormatError(f"{job.data!r} is a synopsis and is not a table; check it with: discreet audit {job.data}")
     # A record must not be quoted as the names of columns; of fields in one, the reader says how they are separated.
     if not first_line.may_be_a_record(table) and not separated_by(table.names):
-        for option, names in (("qi", named), ("sensitive", given.get("sensitive", ()))):
+        single = [(name, [given[name]]) for name in ("weight", "household") if name in given]
+        for option, names in (("qi", named), ("sensitive", given.get("sensitive", ())), *single):
             job.declared.check_columns(option, names, table.names, "columns of the table")
     report = anonymity.risk(table, **{**given, "quasi_identifiers": named})
     if "qi" not in job.parameters:

@@ -18,14 +18,15 @@ _QUESTIONS = {
 }
 
 
-def plan_page(found: Outlook) -> str:
+def plan_page(found: Outlook, fitness: str = "") -> str:
     best = [min((r for r in found.rows if r.question == q), key=lambda r: r.error) for q in UNITS]
     answers = [
         Answer("What was asked?", f"{found.n:,} rows, {found.d} columns, ε = {found.epsilon:g}",
                [("", f"{found.clusters} clusters, k = {found.k}, {found.values:,} values, radius {found.radius:g}"),
                 ("soft", "No data were used: everything follows from these numbers.")]),
         Answer("What can I expect?", "The method with the smallest error for each question",
-               [("", f"{row.question}: {row.method}, {_error(row)} ({UNITS[row.question]})") for row in best]),
+               [("", f"{row.question}: {row.method}, {_error(row)} ({UNITS[row.question]})") for row in best]
+               + [("", fitness)] * bool(fitness)),
         Answer("What should worry me?", "Errors cannot all be compared",
                [("", "Do not compare errors of different questions, or promises of different models."),
                 ("soft", "The distribution of your data is not known. Where it matters, the error is a bound.")]),

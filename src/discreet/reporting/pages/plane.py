@@ -1,6 +1,6 @@
 """Pictures of two columns: boxes coloured by density, points and marks; and errors of all pairs of columns."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
@@ -86,12 +86,17 @@ def cloud(points: Any, *, title: str, x: str, y: str, low: Any, high: Any, marks
     return plane.draw(title, [f'<path class="points" d="{path}"/>'], x, y, marks)
 
 
-def pairs(names: Sequence[str], errors: Any, *, title: str) -> Markup:
-    """Draw errors of pairs of columns as a triangle, single columns on the diagonal; the largest if there are many."""
+def pairs(
+    names: Sequence[str], errors: Any, *, title: str, form: Callable[[float], str] = "{:.3f}".format, top: float = 0.0
+) -> Markup:
+    """Draw errors of pairs of columns, single ones on the diagonal; NaN is hatched. Of many, those with the largest.
+
+    The darkest colour is that of the largest error, or of ``top`` and all that is larger.
+    """
     found = np.asarray(errors, np.float64)
-    chosen = np.sort(np.argsort(-found.sum(axis=0), kind="stable")[:MOST_PAIRED])
+    chosen = np.sort(np.argsort(-np.nansum(found, axis=0), kind="stable")[:MOST_PAIRED])
     found, shown = found[np.ix_(chosen, chosen)], [names[i] for i in chosen]
-    most, n = max(float(found.max(initial=0)), 1e-12), len(shown)
+    most, n = top or max(float(np.nanmax(found, initial=0)), 1e-12), len(shown)
     left = min(max(len(ink.cut_text(name, 14)) for name in shown) * LETTER + 8, 98)
     side = min((WIDTH - left) / n, 44.0)
     parts = []
@@ -99,11 +104,14 @@ def pairs(names: Sequence[str], errors: Any, *, title: str) -> Markup:
         value = float(found[i, j])
         tip = f"{shown[i] if i == j else f'{shown[j]} and {shown[i]}'}: {number(value, 3)}"
         at = left + j * side, TOP + i * side
-        parts.append(ink.rect("people cell", *at, side, side, tip, max(value / most, 0.0)))
+        if np.isnan(value):
+            parts.append(ink.hatched(*at, side, side, tip))
+            continue
+        parts.append(ink.rect("people cell", *at, side, side, tip, min(max(value / most, 0.0), 1.0)))
         if side >= 30:
             tone = "on" if value > 0.7 * most else "words"
             parts.append(f'<text class="{tone} mid" x="{at[0] + side / 2:.1f}" y="{at[1] + side / 2 + 4:.1f}">'
-                         f"{value:.3f}</text>")  # fmt: skip
+                         f"{form(value)}</text>")  # fmt: skip
     base = TOP + n * side + 6
     for i, name in enumerate(ink.cut_text(name, 14) for name in shown):
         middle = (i + 0.5) * side
@@ -112,7 +120,7 @@ def pairs(names: Sequence[str], errors: Any, *, title: str) -> Markup:
                      f"{name}</text>")  # fmt: skip
     key = [ink.rect("people cell", WIDTH - 95 + 11 * i, 5, 11, 8, "", (i + 1) / 5) for i in range(5)]
     key.append(f'<text class="tick end" x="{WIDTH - 100}" y="13">error, 0 to</text>')
-    key.append(f'<text class="tick" x="{WIDTH - 36}" y="13">{number(most, 2)}</text>')
+    key.append(f'<text class="tick" x="{WIDTH - 36}" y="13">{form(most)}</text>')
     return ink.picture(title, [*parts, *key], WIDTH, base + left)
 
 

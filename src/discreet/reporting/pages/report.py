@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.risk import loss_rows
-from discreet.core import at_most, kept_text, normal_width
+from discreet.core import at_most, kept_text, normal_width, plural
+from discreet.core import counted as counted_of
 from discreet.reporting import views
 from discreet.reporting.pages import clusters, counted, plane, svg
 from discreet.reporting.pages.frame import PROMISED, RELEASED, WORRYING, Answer, render
@@ -62,7 +63,7 @@ def report_page(facts: dict[str, Any]) -> str:
         slack=number(facts["promise"]["delta"], 2),
         columns=[(c["name"], _declared(c), c.get("role", ""), c.get("missing", "")) for c in facts["columns"]],
         not_known=_not_known(release),
-        charts=_charts(release),
+        charts=[*_fitness(facts.get("fitness")), *_charts(release)],
         reasons=_reasons(left_out),
         risks=[(heading, found.get("notes", ()), _risk(found)) for heading, found in risks if found],
         first_rows=[list(first[0]), [[unbroken(v) for v in row.values()] for row in first]] if first else None,
@@ -100,6 +101,8 @@ def _released(facts: dict[str, Any]) -> Answer:
             headline = f"{release['rows']:,} {facts['kind']}"
     if named:
         lines.append(("", f"columns: {', '.join(named)}"))
+    if told := facts.get("fitness"):
+        lines.append(("", told["line"].replace(" %", "\u00a0%")))
     seal = {"intact": f"{_guard(facts)} intact", "none": "no seal", "BROKEN": "seal BROKEN"}[facts["checks"]["seal"]]
     lines.append(("soft", f"{facts['file']}, {facts['bytes']:,} bytes, {seal}"))
     return Answer(RELEASED, headline, lines)
@@ -123,6 +126,10 @@ def _promised(facts: dict[str, Any]) -> Answer:
         return Answer(PROMISED, headline, told)
     slack = f", δ = {number(promise['delta'], 2)}" if promise["delta"] else ""
     level = f"ε = {number(promise['epsilon'])}{slack}"
+    if account := facts.get("account"):
+        held = f"Account of {account['dataset']}: {counted_of(account['releases'], 'release')} so far"
+        spent = f"{account['currency']} {number(account['spent'])} of {number(account['total'])} spent"
+        told.append(("", f"{held}, {spent}."))
     return Answer(PROMISED, f"{level} to {promise['unit']}, {promise['model']} model", told)
 
 
@@ -146,7 +153,10 @@ def worrying(facts: dict[str, Any]) -> Answer:
     if checks["seeded"]:
         said = "The noise was seeded, so it can be reproduced and removed. Do not publish this release."
         lines.append(("bad", said))
+    broken = bool(lines)
+    lines += [("bad", f"{text[:1].upper()}{text[1:]}.") for text in facts.get("doubts", ())]
     if epsilon is not None and math.isinf(epsilon):
+        broken = True
         lines.append(("bad", "There is no privacy guarantee: ε is infinite."))
     elif epsilon is not None and epsilon > 5:
         lines.append(("warn", "The level is weak on its own (ε above 5)."))
@@ -159,11 +169,11 @@ def worrying(facts: dict[str, Any]) -> Answer:
         lines.append(("warn", _nearly_unique(own)))
     lines += [("warn", f"{text[:1].upper()}{text[1:]}.") for text in facts.get("warnings", ())]
     release = facts["release"]
-    if release.get("leaves") and release["box_rows_std_error"] * math.sqrt(release["leaves"]) > release["rows"]:
-        said = (
-            f"Most of the {release['leaves']:,} boxes hold fewer rows than their noise. Fewer columns would give more."
-        )
-        lines.append(("warn", said))
+    alone = [row[i] for i, row in enumerate((facts.get("fitness") or {}).get("errors", ()))]
+    unfit = sum(error is None or error > 0.5 for error in alone)
+    if 2 * unfit > len(alone):
+        said = f"{unfit:,} of {len(alone):,} columns are of no use: mostly noise, too coarse, or not known."
+        lines.append(("warn", f"{said} Fewer columns would give more."))
     risk = release.get("risk", {}).get("prosecutor", {})
     if risk.get("max", 0) > _HIGH_RISK:
         said = f"The person who is easiest to find is found with a probability of {share(risk['max'])}."
@@ -177,10 +187,6 @@ def worrying(facts: dict[str, Any]) -> Answer:
             lines.append(("warn", f"{share(found['homogeneous'])} of the rows are in groups that reveal their {name}."))
     shown = release.get("marginals", [])
     blank = sum(not m.get("divided", True) for m in shown)
-    guessed = sum(m.get("divided", True) and m.get("assumed") is not None and views.doubt(m) > 0.5 for m in shown)
-    if 2 * (blank + guessed) > len(shown):
-        said = f"{blank + guessed:,} of {len(shown):,} columns are unknown or mostly assumed."
-        lines.append(("warn", f"{said} Fewer columns would give more."))
     if "comparison" in facts:
         lines.append(("warn", "This page uses the raw table: keep it internal."))
         together = facts["comparison"].get("together") or {"notes": []}
@@ -194,14 +200,14 @@ def worrying(facts: dict[str, Any]) -> Answer:
         )
         said = f"{good}{', the ledger adds up, the noise cannot be reproduced' if facts['ledger'] else ''}."
         lines.append(("good" if checks["seal"] == "intact" else "warn", said))
-    if blank and 2 * (blank + guessed) <= len(shown):
+    if blank:
         lines.append(("soft", f"Not known: the distribution of {blank:,} of the columns."))
     lines += [("soft", f"{text[:1].upper()}{text[1:]}.") for text in checks.get("open", ())]
     if not facts["attacks"] and not facts["audits"]:
         lines.append(("soft", "Not known: how far an attack gets. No attack and no audit is attached."))
     headline = f"{len(lines)} point{'s' if len(lines) > 1 else ''} to consider" if weighed else "Nothing was found"
-    if any(tone == "bad" for tone, _ in lines):
-        headline = "A promise is broken"
+    if broken or facts.get("doubts"):
+        headline = "A promise is broken" if broken else "The table may have been misread"
     return Answer(WORRYING, headline, lines)
 
 
@@ -219,6 +225,8 @@ def _declared(column: dict[str, Any]) -> str:
     if "bounds" in column:
         coded = "".join(f", {side} {plain(column[side])}" for side in ("bottom", "top") if side in column)
         return " to ".join(end if isinstance(end, str) else number(end, 6) for end in column["bounds"]) + coded
+    if "pattern" in column:
+        return f"codes {column['pattern']}"
     names = [f'"{c}"' if "," in str(c) else str(c) for c in column.get("categories", [])]
     return ", ".join(names[:12]) + (f" and {len(names) - 12:,} more" if len(names) > 12 else "")
 
@@ -247,6 +255,27 @@ def _not_known(release: dict[str, Any]) -> list[str]:
         names = plain(release["uncut"])
         parts.append(f"These columns were never split, so their distribution is not known: {names}.")
     return parts
+
+
+def _fitness(told: dict[str, Any] | None) -> Pictures:
+    """Draw the expected errors of counts by one and two columns."""
+    if not told or len(told.get("columns", ())) < 2:
+        return []
+    errors = np.array(told["errors"], np.float64)
+    said = (
+        "Expected errors of counts, in % of the counts: by one column on the diagonal, by two elsewhere, numbers in 8 "
+        "equal parts of their range. Counts with more than 50 % are of no use."
+    )
+    said += " Hatched: not known." if np.isnan(errors).any() else ""
+    picture = plane.pairs(told["columns"], errors, title="errors of counts", form=_percent, top=0.5)
+    guessed = list(zip(*np.nonzero(np.triu(told["assumed"], 1)), strict=True))
+    named = [" by ".join(told["columns"][i] for i in pair) for pair in guessed[:6]]
+    more = f" and {len(guessed) - 6:,} more" if len(guessed) > 6 else ""
+    return [(picture, said + (f" Not measured but modelled: {', '.join(named)}{more}." if named else ""))]
+
+
+def _percent(error: float) -> str:
+    return f"{100 * error:.{'2g' if error < 0.1 else '0f'}} %"
 
 
 def _charts(release: dict[str, Any]) -> Pictures:
@@ -354,10 +383,11 @@ _MEASURES = {
 def _risk(risk: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return measure, value and meaning. If k counts persons, so do the figures where they are known."""
     persons, found = risk.get("persons"), risk["prosecutor"]
-    who = "persons" if persons else "rows"
+    called = persons["called"] if persons else "row"
+    who = plural(called)
     rows = [
         (
-            f"smallest group, k{' (persons)' if persons else ''}",
+            f"smallest group, k{f' ({who})' if persons else ''}",
             number(risk["k"]),
             f"everyone is hidden among this many {who}",
         ),
@@ -369,8 +399,8 @@ def _risk(risk: dict[str, Any]) -> list[tuple[str, str, str]]:
         ),
     ]
     if persons and persons["largest_share"] is not None:
-        told = "a person with many rows of a group is easiest to find"
-        rows.append(("largest share of one person's rows in a group", share(persons["largest_share"]), told))
+        told = f"a {called} with many rows of a group is easiest to find"
+        rows.append((f"largest share of one {called}'s rows in a group", share(persons["largest_share"]), told))
     if not persons or persons["recounted"]:
         rows.append(("risk of being found, on average", share(found["mean"]), "the same, mean over all rows"))
         rows.append(("marketer", share(risk["marketer"]), "share of correct rows if all are matched"))

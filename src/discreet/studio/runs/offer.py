@@ -25,6 +25,7 @@ _TABLES = {"synthesize": "table", "anonymize": "release", "perturb": "release", 
 #: Jobs of projects as they were last read: hundreds of columns take a while.
 _KNOWN: dict[str, tuple[object, Job, str]] = {}
 _MOST_KNOWN = 8
+_UNANSWERED = "data: there are releases about people of the same column; say under 'Data' if this is a later version"
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,10 @@ class Offer:
     where: str = ""  # the screen on which to add what is missing, if known
 
     @property
-    def person(self) -> bool:
-        """Return whether persons are protected, and not single rows."""
-        return self.job is not None and self.job.schema is not None and isinstance(self.job.read_domain().unit, Person)
+    def called(self) -> str:
+        """What is protected: "row", "person", "household"."""
+        unit = self.job.read_domain().unit if self.job is not None and self.job.schema is not None else None
+        return unit.called if isinstance(unit, Person) else "row"
 
     @property
     def refused(self) -> str:
@@ -65,6 +67,10 @@ def offer_of(workspace: Workspace, project: Project, form: str = "csv") -> Offer
         earlier = len(history_of(project).entries) if "history" in job.parameters else 0
     except DiscreetError as error:
         return Offer(None, str(error), number)
+    if "history" in job.parameters and not project.follows and not earlier:
+        people = [column.name for column in job.read_domain() if column.role in NAMING]
+        if any(each.releases for each in workspace.datasets(project, people)):
+            return Offer(None, _UNANSWERED, number, where="data")
     try:
         charge = charge_of(job)
         if charge is not None and (why := forgotten(workspace, str(job.place(job.parameters["account"])))):
@@ -107,7 +113,7 @@ def _job(project: Project, job: Job, form: str) -> Job:
     """Return the job with what the page chooses: the form of its table, and the history it is checked with."""
     outputs = dict(job.outputs)
     named = _TABLES.get(job.kind, "")
-    if named in outputs and form in ("csv", "parquet"):
+    if named in outputs and form in ("csv", "xlsx", "parquet"):
         outputs[named] = str(Path(outputs[named]).with_suffix(f".{form}"))
     return renewed(project, replace(job, outputs=outputs))
 
@@ -126,10 +132,10 @@ def renewed(project: Project, job: Job) -> Job:
 
 
 def history_of(project: Project) -> ReleaseHistory:
-    """Return the history of all releases about the table of a project, also those of other projects that opened it."""
+    """Return the history of all releases about the people of a project, also by other projects and other tables."""
     from discreet.anonymity import ReleaseHistory
 
-    return ReleaseHistory(project.folder.parent / HISTORIES / project.mark)
+    return ReleaseHistory(project.folder.parent / HISTORIES / project.dataset)
 
 
 def _followed(job: Job) -> bool:
@@ -140,8 +146,8 @@ def _followed(job: Job) -> bool:
 
 
 def of_table(workspace: Workspace, project: Project) -> Iterator[tuple[Project, Run]]:
-    """Go through all runs about the same table, also those of projects that opened it before, forgotten or not."""
+    """Go through all runs about the same data set, also those of projects that opened it before, forgotten or not."""
     for other in workspace.projects(forgotten=True):
-        if other.id == project.id or (other.source and other.source == project.source):
+        if other.id == project.id or (other.source and other.dataset == project.dataset):
             for run in runs_of(other):
                 yield other, run

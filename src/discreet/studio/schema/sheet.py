@@ -25,7 +25,7 @@ LABELS = "labels that the file declares in its head, apart from the rows"
 _TYPES = (("bool", "boolean"), ("date", "date"), ("timestamp", "date"), ("time", "time"), ("int", "integer"),
           ("uint", "integer"), ("double", "number"), ("float", "number"), ("decimal", "number"))  # fmt: skip
 #: Public facts of a schema file.
-FACTS = ("functions", "impossible")
+FACTS = ("functions", "impossible", "rules")
 
 
 @dataclass
@@ -117,9 +117,11 @@ class Sheet:
 
     @property
     def unit(self) -> str:
-        """To whom privacy is promised: "row", "person", or "" while that must still be said."""
+        """To whom privacy is promised: "row", "person", "household", or "" while that must still be said."""
         unit = self.rest.get("unit")
-        return "person" if isinstance(unit, dict) else "" if unit is None and self.persons else "row"
+        if isinstance(unit, dict):
+            return str(next((key for key in unit if key not in ("rows", "group", "per_group")), "person"))
+        return "" if unit is None and self.persons else "row"
 
     @property
     def rows(self) -> str:
@@ -192,20 +194,20 @@ class Sheet:
 
     def set_unit(self, unit: str, rows: str) -> None:
         """Say to whom privacy is promised; how many rows of a person are used is a whole number, or auto."""
-        if unit == "person":
+        if unit in ("person", "household", self.unit) and unit not in ("", "row"):
             if len(self.persons) != 1:
                 raise Fault("unit", "no_person" if not self.persons else "two_persons", names=", ".join(self.persons))
             said = rows.strip().lower()
             if said != "auto" and not (said.isdecimal() and 1 <= int(said) <= 2**20):
                 raise Fault("rows", "person_rows_wrong")
             held = self.rest.get("unit")
-            more = dict(held) if isinstance(held, dict) else {}
-            self.rest["unit"] = {**more, "person": self.persons[0], "rows": said if said == "auto" else int(said)}
+            more = {k: v for k, v in held.items() if k != self.unit} if isinstance(held, dict) else {}
+            self.rest["unit"] = {**more, unit: self.persons[0], "rows": said if said == "auto" else int(said)}
         elif unit == "row" and (self.persons or "unit" in self.rest):
             self.rest["unit"] = "row"
 
     def set_facts(self, text: str) -> None:
-        """Take over functions and impossible combinations, as they are written in a schema file."""
+        """Take over rules, functions and impossible combinations, as they are written in a schema file."""
         try:
             told = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -215,7 +217,7 @@ class Sheet:
         self.rest = {**{k: v for k, v in self.rest.items() if k not in FACTS}, **told}
 
     def facts(self) -> str:
-        """Return functions and impossible combinations as they are written in a schema file."""
+        """Return rules, functions and impossible combinations as they are written in a schema file."""
         return write_toml({key: self.rest[key] for key in FACTS if self.rest.get(key)})
 
     def replace_by(self, text: str) -> None:
@@ -253,9 +255,10 @@ class Sheet:
     def _keep_unit(self) -> None:
         """Forget a promise to persons whose column is no longer one."""
         unit = self.rest.get("unit")
-        if isinstance(unit, dict) and unit.get("person") in self.order and unit.get("person") not in self.persons:
+        named = unit.get(self.unit) if isinstance(unit, dict) else None
+        if isinstance(unit, dict) and named in self.order and named not in self.persons:
             if len(self.persons) == 1:
-                unit["person"] = self.persons[0]
+                unit[self.unit] = self.persons[0]
             else:
                 del self.rest["unit"]
 

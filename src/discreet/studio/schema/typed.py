@@ -6,21 +6,21 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from discreet.core import MISSING_RULES, NAMING, ROLES, category_text, dates, read_column
+from discreet.core import MISSING_RULES, NAMING, ROLES, category_text, code_set, dates, read_column
 from discreet.core.schema import Dialect, undeclared
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.studio.schema.values import TwoWays, certain, read_day, read_number
 
 #: Kinds of values, as a schema file calls them.
-KINDS = ("number", "integer", "category", "ordered", "boolean", "date", "time")
+KINDS = ("number", "integer", "category", "ordered", "boolean", "date", "time", "code")
 #: Shown among the roles: the column is left out of the schema.
 UNUSED = "unused"
 CHOICES = {"role": (*ROLES, UNUSED), "kind": ("", *KINDS), "missing": MISSING_RULES}
 #: What is typed of a column.
-FIELDS = ("role", "kind", "low", "high", "list", "missing")
+FIELDS = ("role", "kind", "low", "high", "list", "missing", "levels")
 _VALUES = ("kind", "low", "high", "list")
 #: The same in a file.
-_KEYS = ("kind", "bounds", "categories", "categories_file", "categories_digest")
+_KEYS = ("kind", "bounds", "categories", "categories_file", "categories_digest", "pattern")
 #: A longer list is edited on the column's own page.
 MOST_LISTED, LONGEST = 40, 320
 
@@ -43,7 +43,7 @@ def kind_of(held: Mapping[str, Any]) -> str:
         return "date" if any(isinstance(b, (str, datetime.date)) for b in bounds) else "number"
     if isinstance(listed := held.get("categories"), list):
         return "boolean" if listed and all(isinstance(c, bool) for c in listed) else "category"
-    return "category" if "categories_file" in held else ""
+    return "code" if "pattern" in held else "category" if "categories_file" in held else ""
 
 
 def texts_of(held: Mapping[str, Any]) -> dict[str, str]:
@@ -51,9 +51,17 @@ def texts_of(held: Mapping[str, Any]) -> dict[str, str]:
     bounds = held.get("bounds")
     low, high = bounds if isinstance(bounds, (list, tuple)) and len(bounds) == 2 else ("", "")
     listed = held.get("categories")
-    shown = written_list(listed) if isinstance(listed, list) and kind_of(held) != "boolean" else ""
+    shown = written_list(listed) if isinstance(listed, list) and kind_of(held) != "boolean" else held.get("pattern", "")
     return {"role": str(held.get("role", "attribute")), "kind": kind_of(held), "low": _end(low), "high": _end(high),
-            "list": shown, "missing": str(held.get("missing", "drop"))}  # fmt: skip
+            "list": shown, "missing": str(held.get("missing", "drop")),
+            "levels": _levels(held.get("levels", ""))}  # fmt: skip
+
+
+def _levels(held: Any) -> str:
+    """Return levels as they are typed; groups within groups are not."""
+    if isinstance(held, Mapping):
+        return ", ".join(f"{v} {k}" for k, v in held.items()) if all(isinstance(v, str) for v in held.values()) else "…"
+    return held if isinstance(held, str) else ", ".join(map(str, held))
 
 
 def _end(value: Any) -> str:
@@ -106,6 +114,9 @@ def read_texts(
     made = {key: value for key, value in held.items() if key in _KEYS}
     if any(typed[key] != shown[key] for key in _VALUES):
         made = _values(typed, made, shown, source or Dialect())
+    if typed["levels"] != shown["levels"]:
+        held = {key: value for key, value in held.items() if key != "levels"}
+        made |= {"levels": typed["levels"]} if typed["levels"] else {}
     usual = {"role": "attribute", "missing": "drop"}
     for key in usual:
         said = str(held.get(key, usual[key])) if typed[key] == UNUSED else typed[key]
@@ -118,12 +129,13 @@ def read_texts(
         try:
             read_column(name, made)
         except (InvalidArgument, SchemaError) as error:
-            raise Fault("low" if "bounds" in made else "list", "library", text=str(error)) from None
+            about = "levels" if str(error).startswith("levels") else "low" if "bounds" in made else "list"
+            raise Fault(about, "library", text=str(error)) from None
     return made
 
 
 def ordered(declared: Mapping[str, Any]) -> dict[str, Any]:
-    first = [key for key in ("kind", "bounds", "categories") if key in declared]
+    first = [key for key in ("kind", "bounds", "categories", "pattern") if key in declared]
     return {key: declared[key] for key in (*first, *(k for k in declared if k not in first))}
 
 
@@ -135,7 +147,9 @@ def _values(
     if not kind:  # values without a kind say which it is; those that were there go with the kind that is taken back
         low, high, listed = (typed[key] if typed[key] != shown[key] else "" for key in _VALUES[1:])
         kind = _guessed(low, high, listed, source)
-    if kind in ("category", "ordered"):
+    if kind == "code" and code_set(listed.strip(), ()):
+        return {"kind": kind, "pattern": listed.strip()}
+    if kind in ("category", "ordered", "code"):
         texts = read_list(listed)
         if [category_text(c) for c in held.get("categories", ())] == texts:
             value = {key: part for key, part in held.items() if key.startswith("categories")}
@@ -144,7 +158,7 @@ def _values(
             value = {"categories": texts} if texts else {}
         if len(set(texts)) < len(texts):
             raise Fault("list", "twice", value=next(x for x in texts if texts.count(x) > 1))
-        return {**({"kind": kind} if kind == "ordered" or not value else {}), **value}
+        return {**({"kind": kind} if kind != "category" or not value else {}), **value}
     if kind in ("", "boolean"):
         return {"kind": kind} if kind else {}
     if not low and not high:

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
+from discreet.core import read_column, shown_levels
 from discreet.core.schema import KnownKind, read_codebook
 from discreet.engines import examine
 from discreet.errors import DataSourceError, DiscreetError, SchemaError
@@ -204,7 +205,7 @@ def _row(sheet: Sheet, name: str, t: T, typed: Mapping[str, str], faults: _Fault
         "first": file or ", ".join(map(str, listed[:3])), "waits": sheet.waits(name),
         "offer": told if offer else None,
         "faults": {f.field: t(f"columns.{f.key}", **f.values) for (of, _), f in faults.items() if of == name},
-        "kept": sorted(set(held) - {"kind", "bounds", "categories", "role", "missing"}),
+        "kept": sorted(set(held) - {"kind", "bounds", "categories", "role", "missing", "pattern", "levels"}),
     }  # fmt: skip
 
 
@@ -215,7 +216,7 @@ def in_words(declared: Mapping[str, Any], t: T) -> str:
         parts.append(t(f"columns.kind_{kind}"))
     if texts["low"]:
         parts.append(t("columns.from_to", low=texts["low"], high=texts["high"]))
-    if listed := declared.get("categories", ()):
+    if listed := declared.get("categories", "pattern" in declared and [""]):
         parts.append(texts["list"] if len(listed) < 8 else t("columns.n_values", n=len(listed)))
     if texts["role"] != "attribute":
         parts.append(t(f"columns.role_{texts['role']}"))
@@ -278,11 +279,13 @@ def _one(
         raise SchemaError(t("columns.no_column", name=name))
     row = _row(sheet, name, t, (typed or {}).get(name, {}), faults or {})
     held = sheet.held(name).get("categories", ())
-    plain = typed or kind_of(sheet.held(name)) == "boolean" or len(held) == 1  # a line of its own may hold commas
+    plain = typed or kind_of(sheet.held(name)) == "boolean" or len(held) < 2  # a line of its own may hold commas
     lines = row["texts"]["list"] if plain else "\n".join(map(str, held))
-    place = sheet.order.index(name)
+    place, shown = sheet.order.index(name), []
+    if not faults and not sheet.waits(name) and (row["texts"]["levels"] or row["texts"]["kind"] == "code"):
+        shown = shown_levels(read_column(name, sheet.held(name)))
     return visit.page(
-        "column.html", 422 if faults else 200, screen="columns", row=row, lines=lines,
+        "column.html", 422 if faults else 200, screen="columns", row=row, lines=lines, levels=shown,
         choices=CHOICES, next=_next(sheet, name), waiting=sheet.waiting, total=len(sheet.columns), urlencode=urlencode,
         before=sheet.order[place - 1] if place else "", after=(sheet.order[place + 1 :] or [""])[0],
     )  # fmt: skip

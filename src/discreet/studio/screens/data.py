@@ -9,6 +9,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from discreet.core import write_whole
 from discreet.core.schema import ENCODINGS, Dialect, is_address, read_dialect
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs import Job
@@ -21,7 +22,7 @@ from discreet.studio.schema.values import read_form, shown_form
 from discreet.studio.screens.release import when
 from discreet.studio.tables import heads, uploads
 from discreet.studio.tables.browse import listing
-from discreet.studio.workspace import HISTORIES, Project
+from discreet.studio.workspace import HISTORIES, OWN, Project
 
 _LISTS = ("dates", "missing", "marks", "true", "false")
 
@@ -33,7 +34,7 @@ def start(visit: Visit, typed: str = "", fault: str = "", same: Sequence[str] = 
     projects = [_told(project) for project in studio.workspace.projects()]
     return studio.page(
         visit.request, "start.html", 400 if fault else 200, projects=projects, here=here, limit=studio.largest,
-        typed=typed, fault=fault, when=when, catalogue=words.catalogue(), same=same,
+        typed=typed, fault=fault, when=when, same=same,
     )  # fmt: skip
 
 
@@ -133,18 +134,21 @@ def show(visit: Visit, said: Mapping[str, str] | None = None, wrong: str = "") -
                 content["suggested"] = _differences(content["head"].dialect, heads.suggested(project), visit.t)
     except DiscreetError as error:
         content["fault"] = str(error)
+    known = [] if content["head"] is None else visit.studio.workspace.datasets(project, content["head"].names)
     gone = project.uploaded and not project.uploads.exists()
+    content["sheets"] = heads.sheets_of(project)
     return visit.page(
         "data.html", 400 if wrong else 200, screen="data", said=said or {}, wrong=wrong, gone=gone,
         most=heads.MOST_ROWS, dialect=content["head"].dialect if content["head"] else Dialect(),
-        limit=visit.studio.largest, encodings=[(e, e.upper()) for e in ENCODINGS], shown_form=shown_form, **content,
+        limit=visit.studio.largest, encodings=[(e, e.upper()) for e in ENCODINGS], shown_form=shown_form, known=known,
+        **content,
     )  # fmt: skip
 
 
 def _differences(held: Dialect, better: Dialect, t: words.T) -> list[tuple[str, str]]:
     """Say how rows are written where the table is read otherwise; a comma among decimals would be a missing value."""
     said = []
-    for name in ("decimal", "thousands", *_LISTS):
+    for name in ("decimal", "thousands", "encoding", *_LISTS):
         value = getattr(better, name)
         if value != getattr(held, name) and value:
             shown = ", ".join(value) if name in _LISTS else value.replace(" ", "␣")
@@ -197,6 +201,29 @@ def _typed(project: Project, form: dict[str, str]) -> Dialect:
     return read_dialect({**held, **said})
 
 
+def follow(visit: Visit) -> Response:
+    """Keep whether the table is a later version of a known data set; take over what was said of that, if it fits."""
+    project, names = visit.project, heads.head_of(visit.project).names
+    known = {each.mark: each for each in visit.studio.workspace.datasets(project, names)}
+    chosen = visit.text("dataset")
+    twins = [other for other in visit.studio.workspace.projects() if other.source == project.source]
+    if any(run.state == "done" for twin in twins for run in runs_of(twin)):
+        raise DataSourceError("dataset: releases were made of this table; open it again to say something else")
+    if chosen != OWN and chosen not in known:
+        raise DataSourceError("dataset: it was forgotten since; open the table again")
+    if chosen != OWN:
+        other = known[chosen].latest
+        project.account = project.account or other.account
+        if not project.columns and set(other.columns) == set(names) and other.schema_file.is_file():
+            write_whole(project.schema_file, other.schema_file.read_text(encoding="utf-8"), private=True)
+            project.columns, project.unused = list(names), dict(other.unused)
+            project.goal, project.parameters, project.planned = other.goal, dict(other.parameters), dict(other.planned)
+    for each in [project, *(twin for twin in twins if twin.id != project.id)]:  # one table, one answer
+        each.follows = chosen
+        each.save()
+    return visit.to("data")
+
+
 def look(visit: Visit) -> Response:
     """Show rows from now on, or hide them again."""
     heads.look(visit.project, visit.text("look") == "yes")
@@ -228,6 +255,7 @@ ROUTES = [
     ("/p/{project}/data", show, ["GET"]),
     ("/p/{project}/upload", bring, ["POST"]),
     ("/p/{project}/written", say_written, ["POST"]),
+    ("/p/{project}/dataset", follow, ["POST"]),
     ("/p/{project}/look", look, ["POST"]),
     ("/p/{project}/ask", ask, ["POST"]),
     ("/p/{project}/forget", forget, ["POST"]),

@@ -1,4 +1,7 @@
-"""The screen `goal`: what is wanted, what each choice promises and does not; and three questions that lead there."""
+"""The screen `goal`: what is wanted, what each choice promises and does not; and three questions that lead there.
+
+The questions and what they lead to are those of `discreet choose`.
+"""
 
 from typing import Any
 
@@ -6,7 +9,7 @@ from starlette.responses import Response
 
 from discreet.core import NAMING, Categorical, Domain
 from discreet.errors import DiscreetError, InvalidArgument
-from discreet.jobs import check
+from discreet.jobs import check, choosing
 from discreet.jobs.kinds import KINDS
 from discreet.studio.app import Visit
 from discreet.studio.schema import declared
@@ -14,22 +17,8 @@ from discreet.studio.screens.plan import values_of
 from discreet.studio.workspace import Project
 
 #: The goals in the order of the cards, each with the model of its promise.
-GOALS = {"synthesize": "central", "synopsis": "central", "cluster": "central", "anonymize": "syntactic",
-         "perturb": "metric", "sketch": "local"}  # fmt: skip
+GOALS: dict[str, str] = choosing.held()["models"]
 MODELS = ("central", "local", "metric", "syntactic")
-#: The questions: from an answer to the next question, or to a goal.
-GUIDE: dict[str, dict[str, str]] = {
-    "who": {"me": "what", "people": "what_people"},
-    "what": {"counts": "synopsis", "clusters": "cluster", "table": "synthesize", "rows": "against"},
-    "what_people": {"values": "sketch", "points": "perturb"},
-    "against": {"anybody": "synthesize", "neighbours": "anonymize", "nearby": "perturb"},
-}
-#: What a plan begins with.
-_BEGIN: dict[str, dict[str, Any]] = {
-    "synthesize": {"epsilon": 1.0, "delta": 1e-9}, "synopsis": {"epsilon": 1.0}, "sketch": {"epsilon": 2.0},
-    "cluster": {"n_clusters": "auto", "epsilon": 1.0}, "anonymize": {"k": 10},
-    "perturb": {"epsilon": 2.0, "radius": 0.1},
-}  # fmt: skip
 
 
 def show(visit: Visit) -> Response:
@@ -39,17 +28,14 @@ def show(visit: Visit) -> Response:
 
 def guide(visit: Visit) -> Response:
     """Show the next question, or what the answers point to."""
-    step, answers = "who", []
-    while step in GUIDE:
-        said = visit.query.get(step, "")
-        if said not in GUIDE[step]:
-            break
-        answers.append((step, said))
-        step = GUIDE[step][said]
+    asked = choosing.QUESTIONS
+    answers = {name: visit.query.get(name, "") for name in asked}
+    step = next((name for name, said in answers.items() if said not in asked[name]), "")
+    told = [(name, said) for name, said in answers.items() if said in asked[name]]
+    found = [] if step else choosing.goals(answers["want"], answers["who"])
     more: dict[str, Any] = {
-        "step": step if step in GUIDE else "", "goal": "" if step in GUIDE else step, "answers": answers,
-        "options": GUIDE.get(step, {}), "goals": GOALS, "models": MODELS,
-        "rows_wanted": ("against", "anybody") in answers,
+        "step": step, "found": found, "answers": told, "options": asked.get(step, ()), "goals": GOALS,
+        "models": MODELS, "again": answers["often"] == "monthly",
     }  # fmt: skip
     return visit.page("goal_guide.html", screen="goal", **more)
 
@@ -69,7 +55,7 @@ def choose(visit: Visit) -> Response:
 def begin(project: Project, goal: str, domain: Domain | None) -> dict[str, Any]:
     """Return what a plan begins with: the budget and the words of the page stay from before, the rest is usual."""
     kind = KINDS[goal]
-    made = dict(_BEGIN[goal])
+    made = choosing.settings(goal)
     if project.artifact:  # a release has spent its own budget
         made = {name: value for name, value in made.items() if name == "n_clusters"}
     if goal == "perturb":

@@ -45,7 +45,7 @@ _NAMING = ("sensitive", "target", "keep", "person")
 _SLIDERS = {"epsilon": (0.01, 20), "k": (2, 1000), "radius": (0.001, 1)}
 CHARGED = ("synopsis", "synthesize", "cluster")
 _MOST_VALUES = 1000
-_GUESSES = ("rows", "persons", "wanted")
+_GUESSES = ("rows", "persons", "leave", "come", "wanted")
 
 
 @dataclass
@@ -107,7 +107,7 @@ def _guess(name: str, text: str, t: T) -> float | None:
     if not text.strip():
         return None
     value = forms.read(KINDS["plan"], option, text, t)
-    return float(value) if name == "wanted" else int(value)
+    return int(value) if name in ("rows", "persons") else float(value)
 
 
 def values_of(domain: Domain | None, name: str) -> list[Any]:

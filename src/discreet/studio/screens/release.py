@@ -8,7 +8,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 
 from discreet.errors import DataSourceError, SchemaError
-from discreet.studio import words
 from discreet.studio.app import Visit
 from discreet.studio.forecast import counts_persons
 from discreet.studio.jobs import Handed, handed
@@ -53,7 +52,7 @@ def _page(visit: Visit, **content: Any) -> Response:
         made["persons"] = job.kind == "anonymize" and counts_persons(job.parameters, job.read_domain())
         made["raw"] = raw_columns(job.kind, job.parameters)
     most = visit.studio.supervisor.most
-    return visit.page("release.html", screen="release", when=when, most=most, catalogue=words.catalogue(), **made)
+    return visit.page("release.html", screen="release", when=when, most=most, **made)
 
 
 def start(visit: Visit) -> Response:

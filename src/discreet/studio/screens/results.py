@@ -128,7 +128,8 @@ def _reached(facts: dict[str, Any]) -> dict[str, Any] | None:
         rows.append((name, column, least, reached[name][column]))
     return {
         "rows": rows, "released": facts["release"]["rows"], "suppressed": told.get("suppressed", 0),
-        "dropped": told.get("dropped_for_missing_values", 0), "risk": facts["release"].get("risk"),
+        "before": told.get("left_out_published_before", 0), "dropped": told.get("dropped_for_missing_values", 0),
+        "risk": facts["release"].get("risk"),
     }  # fmt: skip
 
 

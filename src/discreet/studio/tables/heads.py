@@ -18,7 +18,7 @@ from typing import Any
 from discreet import engines
 from discreet.core import write_whole
 from discreet.core.schema import Dialect, is_address, read_dialect, write_toml
-from discreet.engines import first_line
+from discreet.engines import first_line, tables
 from discreet.errors import DataSourceError
 from discreet.studio.workspace import Project
 
@@ -98,6 +98,17 @@ def _head(source: str, changed: object, said: str, sure: bool) -> Head:
     return Head(names, doubtful, dialect, found.reasons, table.types, table.labels, lines)
 
 
+def sheets_of(project: Project) -> list[str]:
+    """Return the sheets of a workbook, to choose from; none of another table, or of one that cannot be read."""
+    place = Path(project.source)
+    if place.suffix.lower() not in engines.WORKBOOKS or not place.is_file() or project.unasked:
+        return []
+    try:
+        return tables.sheets_of(place)
+    except DataSourceError:
+        return []  # `head_of` says why
+
+
 def rows_of(project: Project) -> list[list[str]]:
     """Return the first rows, if the steward asked to look."""
     if not project.looked:
@@ -108,7 +119,7 @@ def rows_of(project: Project) -> list[list[str]]:
 def suggested(project: Project) -> Dialect:
     """Return how the table seems to be written by its first rows, if the steward asked to look."""
     head = head_of(project)
-    if not project.looked or not head.lines:
+    if not project.looked or not (head.lines or sheets_of(project)):
         return head.dialect
     table = engines.open(project.source, dialect=head.dialect)
     return first_line.look(first_line.Proposal(head.dialect, (), {}), table, MOST_ROWS).dialect

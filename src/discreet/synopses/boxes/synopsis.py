@@ -14,7 +14,7 @@ from discreet.synopses.queries.counts import STEPS
 from discreet.synopses.synopsis import Synopsis
 
 UNUSED = (
-    "declared functions and impossible combinations are not kept by grids and trees: synthetic rows may break them, "
+    "declared functions, combinations and rules are not kept by grids and trees: synthetic rows may break them, "
     "and counts ignore them; MarginalSynopsis (discreet synthesize) keeps them"
 )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core import Categorical, Column, Date, Domain, FloatArray, IntArray, Integer
+from discreet.core import Categorical, Code, Column, Date, Domain, FloatArray, IntArray, Integer
 from discreet.engines.passes import AxisGrids
 
 #: Cells of the public grid of a numeric column at most.
@@ -27,7 +27,7 @@ FLAT, WIDER = 128, 8
 
 def has_ends(column: Column) -> bool:
     """Return whether the bounds of a column get cells of their own: where its grid is coarser than its values."""
-    if isinstance(column, (Categorical, Date)):
+    if isinstance(column, (Categorical, Date, Code)):
         return False
     return not isinstance(column, Integer) or column.n_values > FINEST
 
@@ -36,14 +36,15 @@ def fine_parts(column: Column) -> int:
     """Return the cells of the public grid of a column, without the one for missing values."""
     if isinstance(column, Categorical):
         return len(column.categories)
-    if isinstance(column, Integer):
-        return min(column.n_values, FINEST)
+    if isinstance(column, Integer):  # the prefixes of codes are not of one size: they are cut from a whole
+        return 1 if isinstance(column, Code) else min(column.n_values, FINEST)
     return int(min(column.high - column.low + 1, FINEST)) if isinstance(column, Date) else FINEST
 
 
 def public_grid(domain: Domain) -> AxisGrids:
     """Return the grids on which the columns of a domain are counted."""
-    return AxisGrids(domain, tuple(map(fine_parts, domain)), tuple(map(has_ends, domain)))
+    made = domain.modelled()
+    return AxisGrids(made, tuple(map(fine_parts, made)), tuple(map(has_ends, made)), None if made is domain else domain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +71,18 @@ def most_bins(width: int) -> int:
     return min(max(ALL_BINS // width, FEW_BINS), MOST_BINS)
 
 
-def levels(column: Column, size: int) -> list[IntArray]:
+def levels(column: Column, size: int, starts: FloatArray) -> list[IntArray]:
     """Return into which cells of each level the fine cells of a column fall; the first level are those cells.
 
-    Long stretches of an axis are often empty: the noise of two wide cells is far less than that of a hundred fine ones.
+    ``starts`` are the lower ends of the cells. Codes are counted by every length of prefix. Long stretches of an axis
+    are often empty: the noise of two wide cells is far less than that of a hundred fine ones.
     """
     made = [np.arange(size)]
+    if isinstance(column, Code):
+        known = starts[~np.isnan(starts)]
+        wide = [n for n, count in column.codes.cuts.items() if 1 < count <= len(known) / 2]
+        wider = (np.searchsorted(column.codes.borders(n), known + 0.5, side="right") - 1 for n in reversed(wide))
+        return made + [np.append(w, np.full(size - len(w), w[-1] + 1)) for w in wider]  # missing values stay alone
     if isinstance(column, Categorical) or size <= FLAT:
         return made
     while int(made[-1][-1]) >= 2 * WIDER:

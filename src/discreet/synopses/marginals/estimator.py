@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from discreet.core import Declared, Domain, Estimator, Guarantee, IntArray, option, released_columns
+from discreet.core import Declared, Domain, Estimator, Guarantee, IntArray, later, option, released_columns
 from discreet.core import options as shared
 from discreet.errors import InvalidArgument
+from discreet.noise import numpy_stream
 from discreet.synopses.marginals.bins import public_grid
-from discreet.synopses.marginals.facts import follow
+from discreet.synopses.marginals.facts import box_of, follow
 from discreet.synopses.marginals.measured import Marginals, MeasuredMarginal
-from discreet.synopses.marginals.release import Findings, MarginalSettings, find, refined
+from discreet.synopses.marginals.release import ROUNDS, Findings, MarginalSettings, find, refined
 from discreet.synopses.marginals.synopsis import ModelSynopsis
-from discreet.synopses.opening import check_release, method_options, note_columns, open_for
+from discreet.synopses.opening import check_release, in_weights, method_options, note_columns, open_for
 
+special = later("scipy.special")
 PUBLIC_FACTS = "the declared functions and impossible combinations are public, not read off the table"
+PUBLIC_RULES = "the declared rules between columns are public, not read off the table"
 
 
 class MarginalSynopsis(Declared, Estimator):
@@ -42,10 +46,10 @@ class MarginalSynopsis(Declared, Estimator):
     Scores are L1 distances between marginals and what was released before; a row moves each by at most 1, P of them by
     √P in L2 and P in L1. Where triples are chosen one by one, each by what it adds to its pairs, a row moves a score
     by at most 2, and the choice has noise for that. Declared facts change none of this: a column that is a function of
-    another is not read at all, and rows that are declared impossible are left out each by itself, so tables that differ
-    in one row differ in at most one afterwards. Every draw is charged where it is made, and prices are functions of
-    public values and of earlier outputs: the charges add up to at most the budget. How many marginals are measured
-    follows from noisy scores or from public values. Bins, choice, model and rows are post-processing.
+    another is not read at all, rows that are declared impossible are left out and rules map rows, each by itself, so
+    tables that differ in one row differ in at most one afterwards. Every draw is charged where it is made, and prices
+    are functions of public values and of earlier outputs: the charges add up to at most the budget. How many marginals
+    are measured follows from noisy scores or from public values. Bins, choice, model and rows are post-processing.
     If the domain declares a person as the unit, neighbours differ in all rows of one person. At most ``unit.rows`` of
     them are used, and all noise is that of ε/rows, or ρ/rows².
 
@@ -92,6 +96,8 @@ class MarginalSynopsis(Declared, Estimator):
         help="Largest number of counts held in memory at a time; candidates are coarsened until they fit.",
     )
     n_rows: float | None = shared.N_ROWS
+    expect_rows: int | None = shared.EXPECT_ROWS
+    check_first: float | None = shared.CHECK_FIRST
     ledger: Any = shared.LEDGER
     random_state: Any = shared.RANDOM_STATE
 
@@ -100,7 +106,8 @@ class MarginalSynopsis(Declared, Estimator):
 
     def fit(self, X: Any, y: Any = None) -> MarginalSynopsis:
         """Make the synopsis of a table. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
-        opening = open_for(self, X, check=self._read, gaussian=lambda *_: True, select=Domain.without_functions)
+        asked = {"gaussian": lambda *_: True, "select": Domain.without_functions, "copies": False}
+        opening = open_for(self, X, check=self._read, **asked)
         settings = self._read(opening.domain)
         found = find(opening, settings)
         whole = released_columns(opening.declared)
@@ -111,7 +118,7 @@ class MarginalSynopsis(Declared, Estimator):
 
     def check(self) -> None:
         """Refuse what no table could be released with: what `fit` refuses before it reads a row."""
-        check_release(self, self._read, Domain.without_functions)
+        check_release(self, self._read, Domain.without_functions, copies=False)
 
     def _read(self, domain: Domain, epsilon: Any = None) -> MarginalSettings:
         options = method_options(self)
@@ -124,7 +131,9 @@ class MarginalSynopsis(Declared, Estimator):
         named = roles[0] if self.target is None and len(roles) == 1 else self.target
         follows = domain.facts.sources.get(named) if isinstance(named, str) else None
         target = follows.source if follows else named
-        return MarginalSettings(self.workload, None if target is None else domain.position(target), most)
+        if target in (replaced := domain.facts.rules.replaced):  # its difference, or what its sum begins with
+            target = getattr(replaced[target][0], "name", replaced[target][1].steps[0][0])
+        return MarginalSettings(self.workload, None if target is None else domain.modelled().position(target), most)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -135,17 +144,29 @@ class MarginalSynopsis(Declared, Estimator):
 def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsis:
     """Make the synopsis: the population as leaves on the fine grids, and the measurements with it.
 
-    ``domain`` has all columns, also those that follow from others: they are filled in.
+    ``domain`` has all columns, also those that follow from others or from rules: they are filled in. With weights, a
+    row of the model counts as its own weight says, and the measurements stand for the mean weight.
     """
-    fine = refined(found)
-    places = [domain.position(name) for name in found.grid.domain.names]
+    fine, rules = refined(found), domain.facts.rules
+    stands = {own.name: name for name, (own, _) in rules.replaced.items() if own is not None}
+    places = [domain.position(stands.get(name, name)) for name in found.grid.domain.names]
     lower, upper = np.empty((2, fine.shape[1], len(domain)))
     for j, at in enumerate(places):
         lower[:, at], upper[:, at] = (ends[fine[j]] for ends in found.grid.boxes(j))
+    stream = numpy_stream(found.root, len(ROUNDS) + 4) if rules.plans else None
+    for plan in rules.plans:
+        at_of = {c.name: places[found.grid.domain.position(c.name)] for _, _, c in plan.steps if c is not None}
+        ends = [{name: x[:, at] for name, at in at_of.items()} for x in (lower, upper)]
+        for name, values in plan.complete(ends[0], ends[1], stream).items():
+            lower[:, domain.position(name)], upper[:, domain.position(name)] = box_of(domain.column(name), values)
     for function in domain.facts.functions:
-        at, j = domain.position(function.column), found.grid.domain.position(function.source)
-        filled = follow(function, domain.column(function.source), domain.columns[at], *found.grid.boxes(j))
-        lower[:, at], upper[:, at] = filled[:, fine[j]]
+        at, source = domain.position(function.column), domain.position(function.source)
+        sides, where = (lower[:, source], upper[:, source]), np.arange(len(lower))
+        if not any(function.source in plan.columns for plan in rules.plans):  # there are far fewer cells than rows
+            j = found.grid.domain.position(function.source)
+            sides, where = found.grid.boxes(j), fine[j]
+        filled = follow(function, domain.columns[source], domain.columns[at], *sides)
+        lower[:, at], upper[:, at] = filled[:, where]
     n = fine.shape[1]
     rows = max(found.total, 0.0)
     # Where answers need a noise per row (means): that of all cells of a column, spread over the rows.
@@ -165,24 +186,40 @@ def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsi
         )
         for m in found.measured
     ]
+    facts = {PUBLIC_FACTS: domain.facts.functions or domain.facts.impossible, PUBLIC_RULES: rules.texts}
+    told = [text for text, declared in facts.items() if declared]
     bins = dict(zip(places, _listed([b.of for b in found.bins]), strict=True))
+    each, mean, uncertain = np.ones(n), 1.0, found.total_variance
+    if domain.weights:
+        at = domain.position(domain.weights[0])
+        each = (lower[:, at] + upper[:, at]) / 2
+        mean = float(each.mean())
+        uncertain = mean**2 * uncertain + _spread(found, places.index(at), mean)
+        single, more = ([replace(m, **in_weights(m, mean)) for m in held] for held in (single, more))
     return ModelSynopsis(
         domain,
         lower=lower,
         upper=upper,
-        weights=np.full(n, rows / n),
-        variances=np.full(n, spread),
-        guarantee=replace(
-            promise, domain=domain, assumptions=(*promise.assumptions, *((PUBLIC_FACTS,) if domain.facts else ()))
-        ),
-        total=found.total,
-        total_variance=found.total_variance,
+        weights=rows / n * each,
+        variances=spread * each**2,
+        guarantee=replace(promise, domain=domain, assumptions=(*promise.assumptions, *told)),
+        total=found.total * mean,
+        total_variance=uncertain,
         measured=Marginals(
             tuple(bins.get(j, ()) for j in range(len(domain))),
             (*single, *more),
-            tuple((_at(places, columns), far, variance, cells) for columns, far, variance, cells in found.scores),
+            tuple((_at(places, c), far * mean, v * mean**2, cells) for c, far, v, cells in found.scores),
         ),
     )
+
+
+def _spread(found: Findings, own: int, mean: float) -> float:
+    """Return the variance of a sum of weights if the number of rows is known: normal noise, and counts from 0 on."""
+    bins = found.bins[own]
+    middles = np.bincount(bins.of, bins.within * np.mean(found.grid.boxes(own), axis=0))
+    below = -bins.counts / np.sqrt(np.maximum(bins.variances, 1e-9))
+    hazard = np.exp(-(below**2) / 2 - special.log_ndtr(-below)) / math.sqrt(2 * math.pi)
+    return float((middles - mean) ** 2 @ (bins.variances * (1 + below * hazard - hazard**2).clip(0, 1)))
 
 
 def _at(places: Sequence[int], columns: Iterable[int]) -> tuple[int, ...]:
@@ -195,7 +232,9 @@ def _listed(arrays: Iterable[IntArray]) -> tuple[tuple[int, ...], ...]:
 
 def _facts(found: Findings, settings: MarginalSettings, workload: str, domain: Domain) -> dict[str, Any]:
     names = found.grid.domain.names
-    used = {"facts": list(domain.facts.sentences)} if domain.facts else {}
+    used: dict[str, Any] = {"facts": list(domain.facts.sentences)} if domain.facts else {}
+    if domain.weights:
+        used["weight"] = {"column": domain.weights[0], "most": domain.column(domain.weights[0]).high}
     return {
         **used,
         "method": "marginals",

@@ -90,9 +90,13 @@ def make_possible(codes: AnyArray, zeros: Sequence[Zero], root: tuple[int, int])
 
 def follow(function: Function, source: Column, column: Column, lower: FloatArray, upper: FloatArray) -> FloatArray:
     """Return the boxes of a column that follows from another, whose boxes are given: lower ends, then upper ones."""
-    half = 0.5 if isinstance(column, (Integer, Date)) or hasattr(column, "categories") else 0.0
-    made = np.full((2, len(lower)), np.nan)  # missing where the source is
+    made = np.full(len(lower), np.nan)  # missing where the source is
     for low, high, place in function.pieces:
-        inside = held(source, lower, upper, [(low, high)])
-        made[0, inside], made[1, inside] = max(place - half, column.low), min(place + half, column.high)
-    return made
+        made[held(source, lower, upper, [(low, high)])] = place
+    return box_of(column, made)
+
+
+def box_of(column: Column, values: FloatArray) -> FloatArray:
+    """Return the boxes of single values of a column: lower ends, then upper ones."""
+    half = 0.5 if isinstance(column, (Integer, Date)) or hasattr(column, "categories") else 0.0
+    return np.array([np.maximum(values - half, column.low), np.minimum(values + half, column.high)])

@@ -35,7 +35,7 @@ class MeasuredMarginal:
 
     columns: tuple[int, ...]
     groups: tuple[tuple[int, ...], ...]
-    counts: tuple[int, ...]
+    counts: tuple[float, ...]
     variance: float
 
 
@@ -52,7 +52,7 @@ class Marginals:
     scores : tuple of (columns, distance, variance, cells)
         Noisy L1 distances, in rows, between the table and the model of the last round.
     names, follows : tuples
-        The columns, and those that are functions of others, with these others.
+        The columns, and those that follow from others (by a function or a rule), with these others.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Marginals:
     measured: tuple[MeasuredMarginal, ...]
     scores: tuple[tuple[tuple[int, ...], float, float, int], ...] = ()
     names: tuple[str, ...] = field(default=(), compare=False)
-    follows: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+    follows: tuple[tuple[int, tuple[int, ...]], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         """Refuse what cannot have been measured: a file may say anything."""
@@ -80,7 +80,8 @@ class Marginals:
             known = all(0 <= c < width for c in m.columns) and list(m.columns) == sorted(set(m.columns))
             if not m.columns or not known or [len(g) for g in m.groups] != [sizes[c] for c in m.columns]:
                 raise FormatError("a marginal has columns or groups that do not fit the bins")
-            if len(m.counts) != math.prod(max(g) + 1 for g in m.groups) or not 0 <= m.variance < math.inf:
+            fits = len(m.counts) == math.prod(max(g) + 1 for g in m.groups) and all(map(math.isfinite, m.counts))
+            if not fits or not 0 <= m.variance < math.inf:
                 raise FormatError("the counts of a marginal do not fit its groups, or their variance is none")
         for columns, far, variance, cells in self.scores:
             numbers = math.isfinite(far) and 0 <= variance < math.inf and cells >= 1
@@ -96,11 +97,18 @@ class Marginals:
 
     def about(self, domain: Domain) -> Marginals:
         """Return the same, told which columns it is about."""
-        pairs = ((domain.position(f.column), domain.position(f.source)) for f in domain.facts.functions)
-        told = replace(self, names=domain.names, follows=tuple(pairs))
-        if [j for j, b in enumerate(self.bins) if not b] != sorted(j for j, _ in told.follows):
-            raise FormatError("columns without bins must be those that are functions of others")
-        return told
+        rules, at = domain.facts.rules, domain.position
+        made = {
+            at(name): tuple(sorted(at(n) for n, _, own in plan.steps if own is not None))
+            for name, (_, plan) in rules.replaced.items()
+        }
+        told = {at(name) for name, (own, _) in rules.replaced.items() if own is None}
+        for f in domain.facts.functions:
+            made[at(f.column)] = made.get(at(f.source), (at(f.source),))
+            told.add(at(f.column))
+        if {j for j, b in enumerate(self.bins) if not b} != told:
+            raise FormatError("columns without bins must be those that follow from others")
+        return replace(self, names=domain.names, follows=tuple(made.items()))
 
     def says(self, columns: str | Iterable[int | str]) -> str:
         """Return how some columns are known together: measured, modelled (from pairs or a chain of them), independent.
@@ -108,7 +116,7 @@ class Marginals:
         Columns are given by name, or by position in the domain.
         """
         named = {self._place(c) for c in ([columns] if isinstance(columns, str) else columns)}
-        asked = {dict(self.follows).get(c, c) for c in named}
+        asked = {source for c in named for source in dict(self.follows).get(c, (c,))}
         if any(asked <= told for told in self.told):
             return "measured"
         together = {c: {c} for c in asked}
@@ -159,11 +167,12 @@ class Marginals:
         """Return the variance that what was not measured together gives to a count of a part of the rows."""
         if len(asked) == 2:
             return self._distance(asked, part, total)
-        pairs = 0.0
-        for pair in itertools.combinations(asked, 2):
-            known = self._noise(pair, part)
-            pairs += self._distance(pair, part, total) if known is None else known
-        return BEYOND * pairs
+        return BEYOND * sum(self.pair_error(pair, part, total) for pair in itertools.combinations(asked, 2))
+
+    def pair_error(self, pair: tuple[int, ...], part: float, total: float) -> float:
+        """Return the variance that the noise of a pair gives to a part of the rows, or its distance if not measured."""
+        known = self._noise(pair, part)
+        return self._distance(pair, part, total) if known is None else known
 
     @cached_property
     def _usual(self) -> float:
@@ -191,11 +200,15 @@ class Marginals:
 
     def _distance(self, asked: tuple[int, ...], part: float, total: float) -> float:
         """Return the variance that a distance over all cells gives to a part of them."""
+        far, cells = self.distance(asked, total)
+        return (math.pi / 2) * far**2 * max(part * (1 - part), 1 / cells) / cells
+
+    def distance(self, asked: tuple[int, ...], total: float) -> tuple[float, int]:
+        """Return the L1 distance of the model from the table, in rows, over how many cells."""
         # Where choices were made one by one there are no scores: what was left out is taken to be like what was chosen.
         # Where there are, a pair without one was too coarse to be looked at, and may be anything.
         unseen = (0.5 * total, 8) if self.scores else (max(0.05 * total, self._usual), 16)
-        far, cells = self._distances.get(asked, unseen)
-        return (math.pi / 2) * far**2 * max(part * (1 - part), 1 / cells) / cells
+        return self._distances.get(asked, unseen)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -219,7 +232,7 @@ class Marginals:
         try:
             measured = tuple(
                 MeasuredMarginal(
-                    _whole(m["columns"]), tuple(map(_whole, m["groups"])), _whole(m["counts"]), float(m["variance"])
+                    _whole(m["columns"]), tuple(map(_whole, m["groups"])), tuple(m["counts"]), float(m["variance"])
                 )
                 for m in facts["measured"]
             )

@@ -36,6 +36,7 @@ from discreet.synopses.marginals.choice import (
     pick_one_by_one,
     spread,
 )
+from discreet.synopses.marginals.differences import differences, matched, short_end, wider
 from discreet.synopses.marginals.facts import Zero, as_factors, kept_apart, make_possible, no_rows, on_bins
 from discreet.synopses.marginals.mixture import Factor, Mixture
 from discreet.synopses.marginals.population import draw, even_rows
@@ -49,7 +50,7 @@ ROUNDS = (Fraction(1, 2), Fraction(1, 2))
 #: The population: as many rows as the table is said to have, but within these.
 FEWEST, MOST = 2_000, 2**16
 #: How much more errors of marginals with the target matter. 8 makes classifiers slightly better on generated tables
-#: (``benchmarks/results/marginals_target_weight.json``), but pairs of 40 columns worse by 11 %, above the limit of 10 %.
+#: (``benchmarks/results/marginals_target_weight.json``), but pairs of 40 columns worse by 11 %.
 TARGET_WEIGHT = 5.0
 #: How much coarser they are than others: a classifier needs rows in every group.
 TARGET_COARSER = 2.0
@@ -117,7 +118,7 @@ def find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
 def _find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
     gate, whole = opening.gate, opening.gate.left
     grid = public_grid(opening.domain)
-    alone = len(opening.domain) < 2
+    alone = len(grid.domain) < 2
     found = _single(opening, grid, whole if alone else whole * (PURE_SINGLE if gate.pure else SINGLE))
     rows = max(found.total, 1.0)
     found.known = [onto_simplex(b.counts, rows) for b in found.bins]
@@ -138,6 +139,7 @@ def _find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
     for number, share in enumerate(ROUNDS):
         new = _round(opening, grid, found, settings, rest * share, number, model)
         factors += [Factor(m.marginal, m.counts.astype(np.float64), np.full(len(m.counts), m.variance)) for m in new]
+        factors += [wide for m in new for wide in wider(m, grid.domain)]
         stage("model")
         model.fit(factors, rows)
         found.known = [onto_simplex(p * rows, rows) for p in model.expected(f.marginal for f in factors[: len(sizes)])]
@@ -160,13 +162,14 @@ def refined(found: Findings) -> AnyArray:
             ends[-1] = size
             fine[j, order[first : first + size]] = np.repeat(cells, np.diff(ends, prepend=0))
             first += size
+    matched(found, fine)
     return fine
 
 
 def _single(opening: OpenRelease, grid: AxisGrids, price: Price) -> Findings:
     """Measure every column by itself: bins, and the number of rows unless it is public."""
     sizes = grid.sizes
-    names = opening.domain.names
+    names = grid.domain.names
     asked = tuple(GroupedMarginal([j], [np.arange(size)]) for j, size in enumerate(sizes))
     job = MarginalsPass(grid, asked)
     prices = price.divide(np.exp2(np.rint(np.log2([min(size, 64) for size in sizes]) * 4 / 3) / 2))
@@ -174,8 +177,8 @@ def _single(opening: OpenRelease, grid: AxisGrids, price: Price) -> Findings:
     bins, sums, blur = [], np.zeros(len(sizes)), np.zeros(len(sizes))
     raw = opening.source.marginals(job)
     with opening.gate.sequential("columns") as columns:
-        for j, (column, counts, paid) in enumerate(zip(opening.domain, raw, prices, strict=True)):
-            groups = levels(column, len(counts))
+        for j, (column, counts, paid) in enumerate(zip(grid.domain, raw, prices, strict=True)):
+            groups = levels(column, len(counts), grid.boxes(j)[0])
             # Half for the finest level, the rest for the wider ones.
             parts: Any = paid.divide([max(len(groups) - 1, 1), *[1] * (len(groups) - 1)])
             told = [
@@ -195,6 +198,8 @@ def _single(opening: OpenRelease, grid: AxisGrids, price: Price) -> Findings:
             typical = float(np.mean(np.diag(covariance)))
             bins.append(make_bins(column, fine, typical, most, kept_apart(grid, j), covariance))
             sums[j], blur[j] = fine.sum(), max(float(covariance.sum()), 1e-12)
+    for j in differences(grid.domain):
+        bins[j] = short_end(bins[j], grid.domain.columns[j].missing == "own")
     if math.isnan(opening.n_rows):
         total, variance = float((sums / blur).sum() / (1 / blur).sum()), float(1 / (1 / blur).sum())
         variance = 0.0 if variance < 1e-9 else variance
@@ -213,7 +218,7 @@ def _round(
     model: Mixture,
 ) -> list[Measured]:
     """Score all candidates and measure the best."""
-    width = len(opening.domain)
+    width = len(grid.domain)
     looking = budget * (PURE_SCORES if opening.gate.pure else SCORES)
     paying = budget - looking
     sets = _candidates(found, settings, number)
@@ -244,7 +249,7 @@ def _round(
     measured = []
     for i, price in zip(chosen, prices, strict=True):
         marginal = candidates[i].marginal
-        name = " by ".join(opening.domain.names[c] for c in marginal.columns)
+        name = " by ".join(grid.domain.names[c] for c in marginal.columns)
         made = gate.counts(name, raw[i], price)
         made.values[no_rows(marginal, found.zeros)] = 0
         measured.append(Measured(marginal, made.values, made.variance))

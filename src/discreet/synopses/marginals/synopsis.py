@@ -7,19 +7,20 @@ table was from the model. For three or more only their pairs are known; the rest
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from discreet.core import Domain, FloatArray, IntArray, Intervals
+from discreet.core import Code, Domain, FloatArray, IntArray, Intervals
 from discreet.engines.passes import AxisGrids
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.noise import Generator, permutation
 from discreet.synopses.marginals.bins import public_grid
+from discreet.synopses.marginals.fitness import of_model
 from discreet.synopses.marginals.measured import Marginals
-from discreet.synopses.queries.evenness import Query, Terms, axis_share, both
+from discreet.synopses.queries.evenness import Query, Terms, axis_share, both, shares
 from discreet.synopses.synopsis import Synopsis
 
 
@@ -82,6 +83,10 @@ class ModelSynopsis(Synopsis):
 
     def _impossible(self, query: Query) -> bool:
         asked = _through(self.domain, query) if self._zeros else query
+        told = {self.domain.columns[j].name: np.array(p) for j, p in query.items() if p and not np.isnan(p).any()}
+        hulls = {name: (float(p.min()), float(p.max())) for name, p in told.items()}
+        if not all(plan.allows(hulls) for plan in self.domain.facts.rules.plans):
+            return True
         return any(all(axis in asked and _within(asked[axis], on) for axis, on in one.items()) for one in self._zeros)
 
     def _answer_variances(
@@ -95,7 +100,18 @@ class ModelSynopsis(Synopsis):
         every = slice(None) if leaves is None else leaves
         if not covered:
             return float(whole**2 @ self.variances[every]), 0.0
-        return self._of_model(terms, whole - everything, every, everything)
+        noise, beyond = self._of_model(terms, whole - everything, every, everything)
+        if not self.domain.weights:
+            return noise, beyond
+        # The mean weight is noisy, and that of a part may be another one.
+        share, spread = (
+            float(whole @ self.weights[every]) / max(self.total, 1.0),
+            self.weights.std() / self.weights.mean(),
+        )
+        at, known = self.domain.position(self.domain.weights[0]), self.measured
+        pairs = [tuple(sorted((j, at))) for j in {j for _, query in terms for j in query} if j != at]
+        apart = math.fsum(known.pair_error(pair, share, self.total) for pair in pairs)
+        return noise + share**2 * self.total_variance, beyond + float(spread**2) * apart
 
     def _mean_errors(
         self, axis: int, terms: Terms, n: FloatArray, first: FloatArray, second: FloatArray, middle: float
@@ -125,6 +141,12 @@ class ModelSynopsis(Synopsis):
         total = max(self.total, 1.0)
         share = min(float(np.abs(covered) @ self.weights[leaves]) / total, 1.0)
         part = min(share, 1 - share)
+        if self._given.keys() & set(asked):
+            # Nothing was counted of it. The column that it starts from was, and the rows between the two are the model.
+            moved = tuple((c, self._moved(query)) for c, query in terms)
+            instead = sum((c * shares(self, query, leaves) for c, query in moved), np.zeros(len(covered)))
+            noise, beyond = self._of_model(moved, instead, leaves, everything)
+            return noise, beyond + (float(np.abs(covered - instead) @ self.weights[leaves]) / 2) ** 2
         if known.says(asked) == "measured":
             counted, noise, cut = self._counted(terms, asked)
             off = (float(covered @ self.weights[leaves]) - counted) ** 2
@@ -135,17 +157,20 @@ class ModelSynopsis(Synopsis):
             return noisy, self._of_model(terms, covered, leaves)[1]
         noise, beyond = share**2 * self.total_variance, known.errors(asked, part, total)
         alone = {j: [((1.0, {j: query[j]}),) for _, query in terms if j in query] for j in asked}
-        shares = {j: [self._share(j, t[0][1][j]) for t in every] for j, every in alone.items()}
+        parts = {j: [self._share(j, t[0][1][j]) for t in every] for j, every in alone.items()}
         for j, every in alone.items():
-            others = math.prod(max(shares[i]) for i in asked if i != j)
+            others = math.prod(max(parts[i]) for i in asked if i != j)
             found = []
-            for term, own in zip(every, shares[j], strict=True):
+            for term, own in zip(every, parts[j], strict=True):
                 counted, spread, cut = self._counted(term, (j,))
                 reach = min(max(share / max(own, 1 / total), others), 1.0) ** 2
                 found.append((reach * spread, reach * max((own * total - counted) ** 2 - spread, cut)))
             noise += max(x for x, _ in found)
             beyond += max(x for _, x in found)
         return noise, beyond
+
+    def _count_errors(self) -> Callable[..., tuple[float, bool]]:
+        return of_model(self)
 
     def _counted(self, terms: Terms, asked: Sequence[int]) -> tuple[float, float, float]:
         """Answer a sum of questions from all noisy counts that cover these columns, without the model.
@@ -156,6 +181,7 @@ class ModelSynopsis(Synopsis):
         known = self.measured
         found = []
         held = [{c: self._held(c, intervals) for c, intervals in query.items()} for _, query in terms]
+        lumps = any(self._cuts_prefix(c, intervals) for _, query in terms for c, intervals in query.items())
         for m, told, (groups, counts) in zip(known.measured, known.told, known.arrays, strict=True):
             if not told.issuperset(asked):
                 continue
@@ -171,8 +197,9 @@ class ModelSynopsis(Synopsis):
             size = np.abs(weights)
             noise = size.max(axis=0) ** 2 * (cells / cells.mean()) * m.variance
             part = np.minimum(size, np.abs(1 - size)).max(axis=0)
-            cut = (part * np.maximum(counts, math.sqrt(m.variance))) ** 2
-            found.append((float(weights[0] @ counts), max(float(noise.sum()), 1e-9), float(cut.sum())))
+            cut = (np.sqrt(part) if lumps else part) * np.maximum(counts, math.sqrt(m.variance))
+            apart = float(cut.sum() ** 2 if lumps else (cut**2).sum())
+            found.append((float(weights[0] @ counts), max(float(noise.sum()), 1e-9), apart))
         answers, noises, cuts = np.array(found).T
         trust = 1 / (noises + cuts)
         trust /= trust.sum()
@@ -186,10 +213,39 @@ class ModelSynopsis(Synopsis):
         every = [np.bincount(bins, weights=w) for w in (rows * inside, inside, rows, np.ones(len(rows)))]
         return np.array(every[:2]), np.array(every[2:])
 
+    def _cuts_prefix(self, axis: int, intervals: Any) -> bool:
+        """Return whether intervals end within a counted prefix of a code: all of its rows may have one code."""
+        column, (lower, upper, _, _) = self.domain.columns[axis], self._axis(axis)
+        return isinstance(column, Code) and bool((axis_share(lower, upper, intervals, column) % 1).any())
+
     def _share(self, axis: int, intervals: Any) -> float:
         """Return the share of the model's rows that some intervals of a column hold."""
         lower, upper, rows, _ = self._axis(axis)
         return float(rows @ axis_share(lower, upper, intervals, self.domain.columns[axis]) / rows.sum())
+
+    @cached_property
+    def _given(self) -> dict[int, tuple[int, float]]:
+        """From columns that rules give to the modelled column that they start from, and how far it is off."""
+        made = {}
+        for name, (_, plan) in self.domain.facts.rules.replaced.items():
+            axis, start = self.domain.position(name), self.domain.position(plan.steps[0][0])
+            far = self.points[:, axis] - self.points[:, start]
+            made[axis] = start, float(np.median(far[~np.isnan(far)])) if not np.isnan(far).all() else 0.0
+        return made
+
+    def _moved(self, query: Query) -> Query:
+        """Return a question about columns that rules give as one about those that they start from."""
+        made = {axis: pairs for axis, pairs in query.items() if axis not in self._given}
+        for axis in query.keys() & self._given.keys():
+            start, far = self._given[axis]
+            made = both(made, {start: [(a - far, b - far) for a, b in query[axis]]})
+        return made
+
+    @property
+    def counted_names(self) -> tuple[str, ...]:
+        """The names of what was counted in the place of each column: of some, a difference."""
+        made = {name: own.name for name, (own, _) in self.domain.facts.rules.replaced.items() if own is not None}
+        return tuple(made.get(name, name) for name in self.domain.names)
 
     @cached_property
     def _grids(self) -> AxisGrids:
@@ -199,14 +255,17 @@ class ModelSynopsis(Synopsis):
         """Return the cells of the public grid of a column, how many of the model's rows lie in each, and their bins."""
         if axis not in self._axes:
             bins = np.array(self.measured.bins[axis])
-            if self._grids.sizes[axis] != len(bins):
+            place = self._grids.domain.position(self.domain.columns[axis].name)
+            if self._grids.sizes[place] != len(bins):
                 raise FormatError("the bins of a marginal synopsis do not fit its columns")
-            lower, upper = self._grids.boxes(axis)
+            lower, upper = self._grids.boxes(place)
             ends = self.lower[:, axis], self.upper[:, axis]
             # Missing values have no place; their cell is the last.
             places, rows = (np.nan_to_num((a + b) / 2, nan=np.inf) for a, b in ((lower, upper), ends))
             at = np.minimum(np.searchsorted(places, rows), len(places) - 1)
-            rows = np.bincount(at, minlength=len(places)).astype(np.float64) + 1e-3
+            # By weight, where there are weights; all rows of a model without are equal.
+            each = self.weights / max(float(self.weights.mean()), 1e-9) if self.domain.weights else np.ones(len(at))
+            rows = np.asarray(np.bincount(at, each, minlength=len(places)) + 1e-3, np.float64)
             self._axes[axis] = lower, upper, rows, bins
         return self._axes[axis]
 

@@ -1,6 +1,5 @@
 from . import ask as ask
 from . import evenness as evenness
-from .answers import EMPTY_UP_TO as EMPTY_UP_TO
 from .answers import empty_text as empty_text
 from .answers import known as known
 from .answers import rows_text as rows_text

@@ -11,16 +11,12 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
-from discreet.core import checks, normal_width
+from discreet.core import EMPTY_UP_TO, checks, normal_width
 from discreet.errors import InvalidArgument, InvalidType
 
 if TYPE_CHECKING:
     from discreet.synopses.queries.evenness import Terms
     from discreet.synopses.synopsis import Synopsis
-
-#: A number of rows up to so many standard errors may be noise around zero. Laplace noise exceeds ln 50/√2 of them in
-#: one draw of a hundred; sums of such noise do so more rarely.
-EMPTY_UP_TO = math.log(50) / math.sqrt(2)
 
 
 def wide(level: float) -> float:
@@ -44,9 +40,9 @@ def known(figure: float | None) -> float | None:
     return figure if figure is not None and math.isfinite(figure) else None
 
 
-def rows_text(total: float) -> str:
+def rows_text(total: float, weighted: bool = False) -> str:
     """Write a noisy number of rows for a reader: noise may make it negative, and no table has less than no rows."""
-    return f"about {max(total, 0.0):,.0f} rows"
+    return f"about {max(total, 0.0):,.0f} {'weighted ' * weighted}rows"
 
 
 def empty_text(total: float, variance: float) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from discreet.core import (
     Categorical,
+    Code,
     Column,
     Date,
     Domain,
@@ -139,7 +140,9 @@ def _example(domain: Domain, question: object) -> str:
     column = next((c for c in domain if re.search(rf"\b{re.escape(c.name)}\b", str(question))), domain.columns[0])
     if isinstance(column, Categorical):
         return f"{column_text(column.name)} = {_literal(category_text(column.categories[0]))}"
-    low, high = column.to_dict()["bounds"]
+    low, high = column.ends()
+    if isinstance(column, Code):
+        return f"{column_text(column.name)} = '{low[:1]}*'"
     ends = (f"'{low}'", f"'{high}'") if isinstance(column, (Date, Time)) else (f"{low:g}", f"{high:g}")
     return f"{column_text(column.name)} between {ends[0]} and {ends[1]}"
 
@@ -312,6 +315,10 @@ class _Reader:
         """Return the error about a pattern: a list of the categories that it fits, or the possible comparisons."""
         name, word = column_text(column.name), self.tokens[self.at][1]
         can = "=, !=, <, <=, >, >=, between or in"
+        if isinstance(column, Code):
+            typed = self.tokens[self.at + 1 : self.at + 2]
+            start = typed[0][1].strip("'%").partition("%")[0] if typed else column.ends()[0][:1]
+            return self.wrong(f"written with = or in for {name}, which has codes", f"{name} = {_literal(start + '*')}")
         if not isinstance(column, Categorical):
             expected = f"written with {can}; {word!r} is not possible, and {name} is not a text"
             return self.wrong(expected, "one of these comparisons")
@@ -384,7 +391,7 @@ def _place(reader: _Reader, column: Column, value: tuple[str, bool]) -> float:
         day = day_number(text) if quoted else None
         if day is None:
             days = {found.date().isoformat() for form in _DAYS if (found := _day(text, form))}
-            such = next(iter(days)) if len(days) == 1 else column.to_dict()["bounds"][1]
+            such = next(iter(days)) if len(days) == 1 else column.ends()[1]
             typed = _literal(text) if quoted else text
             fix = reader.instead(typed, f"'{such}'") if such in days else f"{name} < '{such}'"
             raise reader.wrong(f"written with dates such as '{such}' for {name}", fix)
@@ -419,6 +426,13 @@ def _compare(reader: _Reader, axis: int, column: Column, sign: str, value: tuple
     name = column_text(column.name)
     if isinstance(column, Categorical) and not column.ordered and sign not in ("=", "!="):
         raise _unordered(reader, column)
+    if isinstance(column, Code):
+        run = column.codes.meant(value[0])
+        if run is None or sign not in ("=", "!="):
+            what = "with = or in, a code or the beginning of one and a star"
+            raise reader.wrong(f"about {name} {what}", f"{name} = {_literal(column.ends()[0][:1] + '*')}")
+        here: Tree = Said(axis, [(run[0] - 0.5, run[1] + 0.5)])
+        return here if sign == "=" else ("not", [here])
     at = _place(reader, column, value)
     if isinstance(column, Categorical):
         below, above = at, at + 1
@@ -452,8 +466,9 @@ def _category(reader: _Reader, column: Categorical, value: tuple[str, bool]) -> 
     return known[text]
 
 
-def _unordered(reader: _Reader, column: Categorical) -> _Wrong:
-    fix = f"{column_text(column.name)} = {_literal(category_text(column.categories[0]))}"
+def _unordered(reader: _Reader, column: Categorical | Code) -> _Wrong:
+    first = column.ends()[0][:1] + "*" if isinstance(column, Code) else category_text(column.categories[0])
+    fix = f"{column_text(column.name)} = {_literal(first)}"
     return reader.wrong(f"= or in for {column_text(column.name)}, which has categories", fix)
 
 
@@ -463,7 +478,7 @@ def _number_text(text: str) -> str:
 
 
 def _between(reader: _Reader, axis: int, column: Column, low: tuple[str, bool], high: tuple[str, bool]) -> Tree:
-    if isinstance(column, Categorical) and not column.ordered:
+    if (isinstance(column, Categorical) and not column.ordered) or isinstance(column, Code):
         raise _unordered(reader, column)
     if _place(reader, column, low) > _place(reader, column, high):
         turned = " and ".join(f"'{text}'" if quoted else text for text, quoted in (high, low))

@@ -25,13 +25,11 @@ from discreet.core import (
     Integer,
     Intervals,
     Person,
-    Time,
     by_days,
     category_text,
     checks,
     date_array,
     stretches_of,
-    time_array,
 )
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.queries.answers import Count
@@ -73,7 +71,7 @@ def answered(synopsis: Synopsis, queries: list[Query], note: str = "") -> Count:
     beyond = {axis for axis, pairs in asked if any(_outside(domain.columns[axis], pair) for pair in pairs)}
     notes = [note] if note else []
     for column in (domain.columns[axis] for axis in sorted(beyond)):
-        ends = " to ".join(str(end).removesuffix(".0") for end in column.to_dict()["bounds"])
+        ends = " to ".join(str(end).removesuffix(".0") for end in column.ends())  # type: ignore[union-attr]
         told = f"outside what is declared: values beyond the bounds of {column.name} ({ends}) were counted at the bound"
         notes.append(told)
     thin = sorted({domain.columns[axis].name for axis, pairs in asked if any(a == b for a, b in pairs)})
@@ -91,7 +89,7 @@ def answered(synopsis: Synopsis, queries: list[Query], note: str = "") -> Count:
 def _used(synopsis: Synopsis) -> str:
     """Say which rows are counted, where not all of a person's are."""
     unit = synopsis.domain.unit
-    return f"of the rows used: at most {unit.rows:,} per person" if isinstance(unit, Person) else ""
+    return f"of the rows used: at most {unit.rows:,} per {unit.called}" if isinstance(unit, Person) else ""
 
 
 def _outside(column: Column, pair: tuple[float, float]) -> bool:
@@ -157,7 +155,11 @@ def _covers(domain: Domain, axis: int, intervals: Intervals) -> bool:
 
 def sample(synopsis: Synopsis, n: int | None, rng: object) -> pa.Table:
     """Draw synthetic rows."""
-    n = max(round(synopsis.total), 0) if n is None else checks.whole("n", n, high=2**40)
+    if n is None and "weight" in synopsis.guarantee.parameters and not synopsis.modelled:
+        expected = "given: the counts are weighted, and the synopsis does not know how many rows there were"
+        raise InvalidArgument("n", None, expected, "n=10000")
+    known = synopsis.guarantee.parameters["n_rows"] if synopsis.domain.weights else synopsis.total
+    n = max(round(known), 0) if n is None else checks.whole("n", n, high=2**40)
     stream = noise.generator(rng)
     low, high = synopsis.domain.low, synopsis.domain.high
     lower, upper = synopsis.lower, synopsis.upper
@@ -179,9 +181,7 @@ def _column(column: Column, x: FloatArray) -> pa.Array:
     gone = np.isnan(x)
     if isinstance(column, Integer):
         whole = np.clip(np.floor(np.where(gone, column.low, x) + 0.5), column.least, column.most)
-        if isinstance(column, Time):
-            return time_array(np.where(gone, np.nan, whole))
-        return pa.array(whole.astype(np.int64), mask=gone)
+        return column.array(np.where(gone, np.nan, whole))
     if isinstance(column, Date):
         return date_array(np.clip(np.floor(x + 0.5), column.low, column.high))
     if not isinstance(column, Categorical):

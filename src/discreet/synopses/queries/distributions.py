@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet.core import (
     Categorical,
+    Code,
     Column,
     Date,
     FloatArray,
@@ -102,8 +103,14 @@ def marginal(synopsis: Synopsis, name: str, bins: Any) -> Marginal:
     noisy, uneven = (np.array([f[i] for f in found]) for i in (1, 2))
     return Marginal(
         column=name,
-        edges=None if isinstance(column, Categorical) else np.array([pairs[0][0], *(b for _, b in pairs)]),
-        categories=column.categories if isinstance(column, Categorical) else None,
+        edges=None if isinstance(column, (Categorical, Code)) else np.array([pairs[0][0], *(b for _, b in pairs)]),
+        categories=(
+            column.categories
+            if isinstance(column, Categorical)
+            else tuple(place_text(column, pair) for pair in pairs)
+            if isinstance(column, Code)
+            else None
+        ),
         counts=np.array([f[0] for f in found]),
         std_errors=np.hypot(noisy, uneven),
         missing=absent,
@@ -395,8 +402,13 @@ def mode(synopsis: Synopsis, name: str, bins: Any, where: Sequence[Query]) -> Mo
 def _numeric(synopsis: Synopsis, name: str, ordered: bool = True) -> tuple[int, Column]:
     axis = synopsis.domain.position(name)
     column = synopsis.domain.columns[axis]
-    if isinstance(column, Categorical) and not (column.ordered and ordered):
-        why = "ordered categories have no mean" if column.ordered else "categories have no order"
-        fix = f"quantile({name!r}, 0.5)" if column.ordered else f"mode({name!r})"
+    sorted_ = isinstance(column, Categorical) and column.ordered
+    if isinstance(column, (Categorical, Code)) and not (sorted_ and ordered):
+        why = (
+            "ordered categories have no mean"
+            if sorted_
+            else f"{'codes' if isinstance(column, Code) else 'categories'} have no order"
+        )
+        fix = f"quantile({name!r}, 0.5)" if sorted_ else f"mode({name!r})"
         raise InvalidArgument("column", name, f"a column of numbers or dates: {why}", fix)
     return axis, column

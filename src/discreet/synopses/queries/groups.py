@@ -12,12 +12,12 @@ import pyarrow.compute as pc
 
 from discreet.core import (
     Categorical,
+    Code,
     Column,
     Date,
     FloatArray,
     Frames,
     Integer,
-    Time,
     category_text,
     date_array,
     time_array,
@@ -219,8 +219,12 @@ def _places(column: Column, bins: list[tuple[float, float]]) -> dict[str, pa.Arr
     gone = np.isnan(low)
     low, high = np.nan_to_num(low, nan=column.low), np.nan_to_num(high, nan=column.high)
     if isinstance(column, Integer):
-        whole = time_array if isinstance(column, Time) else lambda places: pa.array(places.astype(np.int64))
-        made = [whole(low + 0.5), whole(high - 0.5)]
+        if isinstance(column, Code):
+            runs = zip((low + 0.5).astype(int).tolist(), (high - 0.5).astype(int).tolist(), gone, strict=True)
+            return {
+                column.name: pa.array([None if out else column.codes.label(a, b) for a, b, out in runs], pa.string())
+            }
+        made = [column.array(low + 0.5), column.array(high - 0.5)]
     elif isinstance(column, Date):
         last = np.where(high >= column.high, high, np.ceil(high) - 1)
         made = [date_array(np.minimum(np.ceil(low), last)), date_array(last)]

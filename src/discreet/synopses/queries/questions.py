@@ -7,15 +7,15 @@ takes it, or a question in words as `Questions.ask` takes it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from discreet.core import Box, FloatArray, IntArray
-from discreet.synopses.queries import ask, counts, distributions, evenness
+from discreet.core import Box, Fitness, FloatArray, IntArray
+from discreet.synopses.queries import ask, counts, distributions, evenness, fitness
 from discreet.synopses.queries.answers import Count, Figure
 from discreet.synopses.queries.groups import GroupTable, Marginal
 
@@ -128,6 +128,15 @@ class Questions:
     def mode(self, column: str, bins: Any = None, where: Where = None) -> distributions.Mode:
         """Find the category or the stretch where rows lie most densely, and its rivals within the errors."""
         return distributions.mode(self._own, column, bins, self._where(where))
+
+    def fitness(self) -> Fitness:
+        """Return how far counts by one and two columns are off on average; as a text, it is one line."""
+        cause = "mostly noise" if self._own.tree is None else "too coarse to use"
+        return Fitness.measure(self._own.domain.names, self._count_errors(), cause)
+
+    def _count_errors(self) -> Callable[..., tuple[float, bool]]:
+        """Return a function from columns to the error of their counts, and if it is only that of a model."""
+        return fitness.of_boxes(self._own)
 
     def _not_known(self, where: Where) -> bool:
         """Return whether a question is about nothing but what the schema left out or moved to the bounds."""

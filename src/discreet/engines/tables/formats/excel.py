@@ -4,7 +4,11 @@ The first row with any content (after skipped ones) names the columns. No value 
 that does not fit its column is missing. A row without any cell is not a row. A sheet is held in memory.
 """
 
+import csv
+import io
+import shlex
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,7 +18,7 @@ from discreet.core import FloatArray
 from discreet.core.schema import Dialect, toml_value
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.formats.cells import Cells, cells_of
-from discreet.engines.tables.part import Batch, Part
+from discreet.engines.tables.part import Batch, Part, distinct_names
 from discreet.engines.tables.texts import text_of
 from discreet.errors import DataSourceError, MissingExtra
 
@@ -32,6 +36,39 @@ class _Sheet:
 
 #: Sheets that some table still holds, so that one that is opened again is not read again.
 _HELD: WeakValueDictionary[tuple[object, ...], _Sheet] = WeakValueDictionary()
+
+
+@contextmanager
+def _book(path: Path) -> Iterator[tuple[Any, list[str], list[str]]]:
+    """Open a workbook: the names of its sheets of cells, and of those that are not hidden."""
+    try:
+        import python_calamine as calamine
+    except ImportError:
+        raise MissingExtra(f"reading {path.suffix.lower()} files", "excel") from None
+    try:
+        book = calamine.CalamineWorkbook.from_path(str(path))
+        sheets = [m for m in book.sheets_metadata if m.typ == calamine.SheetTypeEnum.WorkSheet]
+        shown = [m.name for m in sheets if m.visible == calamine.SheetVisibleEnum.Visible]
+        yield book, [m.name for m in sheets], shown
+    except (calamine.CalamineError, OSError, ValueError):
+        what = "a workbook (an encrypted one is not read)"
+        raise DataSourceError(f"data: file {str(path)!r} cannot be read as {what}; check the file") from None
+
+
+def sheets_of(path: Path) -> list[str]:
+    """Return the names of the sheets that a workbook shows."""
+    with _book(path) as (_, sheets, shown):
+        return shown or sheets
+
+
+def sheet_as_csv(path: Path) -> io.BytesIO:
+    """Return the only sheet of a workbook as a CSV file, for readers of those; missing cells are empty."""
+    with _book(path) as (book, sheets, _):
+        rows = book.get_sheet_by_name(sheets[0]).to_python(skip_empty_area=False)
+    lines = [[(text_of(cell) or b"").decode("utf-8", "replace") for cell in row] for row in rows]
+    made = io.StringIO()
+    csv.writer(made).writerows(lines)
+    return io.BytesIO(made.getvalue().encode())
 
 
 class ExcelTable(Part):
@@ -91,27 +128,18 @@ class ExcelTable(Part):
 
     def _opened(self) -> Any:
         """Open the sheet that is declared, or the only one."""
-        try:
-            import python_calamine as calamine
-        except ImportError:
-            raise MissingExtra(f"reading {self.path.suffix.lower()} files", "excel") from None
-        try:
-            book = calamine.CalamineWorkbook.from_path(str(self.path))
-            sheets = [m.name for m in book.sheets_metadata if m.typ == calamine.SheetTypeEnum.WorkSheet]
-            shown = [m.name for m in book.sheets_metadata if m.visible == calamine.SheetVisibleEnum.Visible]
+        with _book(self.path) as (book, sheets, shown):
             wanted = self.dialect.sheet
-            if not wanted and len(open_ones := [name for name in sheets if name in shown] or sheets) == 1:
+            if not wanted and len(open_ones := shown or sheets) == 1:
                 wanted = open_ones[0]
             if wanted in sheets:
                 return book.get_sheet_by_name(wanted)
-        except (calamine.CalamineError, OSError, ValueError):
-            what = "a workbook (an encrypted one is not read)"
-            raise DataSourceError(f"data: {self.label} cannot be read as {what}; check the file") from None
         if not sheets:
             raise DataSourceError(f"data: {self.label} has no sheet of cells; name another file")
         said = f"has no sheet {wanted!r} but" if wanted else "has several sheets:"
         listed = ", ".join(map(repr, sheets[:20])) + (", ..." if len(sheets) > 20 else "")
-        fix = f"declare sheet = {toml_value(sheets[0])} under [source], or draft a schema with --sheet"
+        first = (shown or sheets)[0]
+        fix = f"declare sheet = {toml_value(first)} under [source], or draft a schema with --sheet {shlex.quote(first)}"
         raise DataSourceError(f"data: {self.label} {said} {listed}; {fix}")
 
     def _header(self) -> None:
@@ -140,7 +168,8 @@ class ExcelTable(Part):
                 f"data: {self.label} has {len(found)} columns, but {len(names)} names are declared under [source]; "
                 "name every column, also those that are not used"
             )
-        self.names = names or tuple(found)
+        self.names = names or distinct_names(found)
+        self.repeats = not names and self.names != tuple(found)
         self._width = len(self.names)
         self.unnamed = not self.dialect.header and not names
         if not self.names and self.dialect.header:

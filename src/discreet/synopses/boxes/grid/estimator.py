@@ -100,6 +100,8 @@ class GridSynopsis(Declared, Estimator):
     random_state: Any = shared.RANDOM_STATE
     rho: Any = shared.RHO
     delta: Any = shared.DELTA
+    expect_rows: int | None = shared.EXPECT_ROWS
+    check_first: float | None = shared.CHECK_FIRST
     ledger: Any = shared.LEDGER
 
     def fit(self, X: Any, y: Any = None) -> GridSynopsis:
@@ -107,7 +109,7 @@ class GridSynopsis(Declared, Estimator):
         settings = self.settings()
         known = {"grid": lambda domain: fixed_grid(domain, settings), "gaussian": gaussian_grid(settings)}
         opening = open_for(self, X, check=self._fits(settings), **known)
-        self.synopsis_ = build(opening, settings)
+        self.synopsis_: BoxSynopsis = opening.weighed(build(opening, settings))
         self.guarantee_ = opening.book(self.synopsis_.guarantee)
         note_columns(self, X)
         return self

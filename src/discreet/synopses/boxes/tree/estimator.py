@@ -134,13 +134,15 @@ class TreeSynopsis(Declared, Estimator):
     random_state: Any = shared.RANDOM_STATE
     rho: Any = shared.RHO
     delta: Any = shared.DELTA
+    expect_rows: int | None = shared.EXPECT_ROWS
+    check_first: float | None = shared.CHECK_FIRST
     ledger: Any = shared.LEDGER
 
     def fit(self, X: Any, y: Any = None) -> TreeSynopsis:
         """Grow the tree and publish it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
         settings = self.settings()
         opening = open_for(self, X, check=self._fits(settings), gaussian=gaussian_tree(settings))
-        self.synopsis_ = build(opening, settings)
+        self.synopsis_: BoxSynopsis = opening.weighed(build(opening, settings))
         self.guarantee_ = opening.book(self.synopsis_.guarantee)
         note_columns(self, X)
         return self

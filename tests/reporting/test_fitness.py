@@ -1,0 +1,159 @@
+"""What a release says it is good for, from the release alone, covers what comparison with the rows shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet as dc
+from discreet.anonymity.risk import fitness_of, one_of_each
+from discreet.core import BINS, Fitness, bin_of
+from discreet.engines import open as open_table
+from discreet.metric import fitness_of as fitness_of_noise
+from discreet.reporting import report_facts, report_page
+
+WARDS, CODES = [f"w{i}" for i in range(8)], [f"I{i:02d}" for i in range(40)]
+SEEDS = range(20)
+
+
+def hospital(seed: int, n: int = 6000) -> tuple[pa.Table, dc.Domain]:
+    """A generated table: wards depend on age, codes on wards, costs on the length of stay."""
+    rng = np.random.default_rng(seed)
+    age = np.clip(rng.gamma(8, 7, n), 0, 119).astype(int)
+    old = rng.choice(8, n, p=[0.3, 0.2, 0.2, 0.1, 0.1, 0.05, 0.03, 0.02])
+    ward = np.where(age > 65, old, 7 - old)
+    code = (ward * 6 + rng.geometric(0.4, n) - 1) % 40
+    stay = np.clip(rng.gamma(2, 2 + ward * 0.5), 0, 60)
+    cost = np.clip(stay * 500 + rng.gamma(2, 300, n), 0, 50_000)
+    made = {"age": age, "ward": [WARDS[i] for i in ward], "code": [CODES[i] for i in code], "stay": stay, "cost": cost}
+    domain = dc.Domain({"age": dc.Integer(0, 120), "ward": WARDS, "code": CODES, "stay": (0, 60), "cost": (0, 50_000)})
+    return pa.table(made), domain
+
+
+def bins_of(table: Any, domain: dc.Domain) -> list[Any]:
+    rows = np.concatenate([np.column_stack(list(b)) for b in open_table(table).batches(domain)])
+    places = (np.clip(rows[:, j], c.low, np.nextafter(c.high, c.low)) for j, c in enumerate(domain))
+    return [bin_of(c, x) for c, x in zip(domain, places, strict=True)]
+
+
+def true_errors(real: Any, made: Any, domain: dc.Domain) -> Any:
+    """Return Σ|count - truth| / rows of all columns and pairs."""
+    a, b = bins_of(real, domain), bins_of(made, domain)
+    found = np.zeros((len(a), len(a)))
+    for i, j in np.ndindex(found.shape):
+        counts = [np.bincount(x[i] * 100 + x[j], minlength=10_000) for x in (a, b)]
+        found[i, j] = np.abs(counts[0] - counts[1]).sum() / len(a[0])
+    return found
+
+
+def of_marginals(seed: int, epsilon: float = 1.0) -> tuple[Fitness, Any]:
+    table, domain = hospital(seed)
+    made = dc.MarginalSynopsis(epsilon, domain, delta=1e-9, random_state=seed).fit(table).synopsis_
+    return made.fitness(), true_errors(table, made.sample(rng=seed), domain)
+
+
+def of_grid(seed: int, epsilon: float = 1.0) -> tuple[Fitness, Any]:
+    table, domain = hospital(seed)
+    chosen = domain.select(["age", "cost"])
+    made = dc.GridSynopsis(epsilon, chosen, random_state=seed).fit(table).synopsis_
+    counts = [made.table(a, b, bins=_edges(chosen, a, b)).counts if a != b else made.marginal(a, _edges(chosen, a)[a])
+              .counts for a in chosen.names for b in chosen.names]  # fmt: skip
+    real, found = bins_of(table, chosen), []
+    for (i, j), noisy in zip(np.ndindex(2, 2), counts, strict=True):
+        truth = np.zeros(noisy.shape)
+        np.add.at(truth, (real[i], real[j]) if i != j else real[i], 1)
+        found.append(np.abs(truth - noisy).sum() / table.num_rows)
+    return made.fitness(), np.array(found).reshape(2, 2)
+
+
+def _edges(domain: dc.Domain, *names: str) -> dict[str, Any]:
+    from discreet.core import even_edges
+
+    return {name: even_edges(domain.column(name), BINS) for name in names}
+
+
+def of_cells(seed: int, k: int = 10) -> tuple[Fitness, Any]:
+    table, domain = hospital(seed)
+    quasi = ("age", "ward", "code")
+    said = {n: {**d, "role": "quasi-identifier" if n in quasi else "sensitive"} for n, d in domain.to_dict().items()}
+    made = dc.anonymity.DensityTree(k=k, domain=dc.Domain(said)).fit_transform(table)
+    return fitness_of(made.table, made.guarantee), true_errors(table, one_of_each(made.table, made.guarantee), domain)
+
+
+def of_noise(seed: int, epsilon: float = 2.0) -> tuple[Fitness, Any]:
+    table, domain = hospital(seed)
+    noise = dc.metric.NDLaplace(epsilon, radius=0.05, domain=domain, category_epsilon=3.0, random_state=seed)
+    made = noise.transform(table)
+    return fitness_of_noise(noise.guarantee_), true_errors(table, made, domain)
+
+
+@pytest.mark.parametrize("release", [of_marginals, of_grid, of_cells, of_noise], ids=lambda f: f.__name__)
+def test_the_stated_error_covers_the_true_one(release: Any) -> None:
+    """In each of 20 runs, the stated mean error is above the true mean error, and of all errors nine of ten are.
+
+    It must not be so large that it says nothing: at most four times the true mean.
+    """
+    held, ratios = [], []
+    for seed in SEEDS:
+        said, true = release(seed)
+        upper = np.triu_indices(len(true))
+        assert np.isfinite(said.errors[upper]).all()
+        held.append(np.mean(said.errors[upper] >= true[upper]))
+        ratios.append(float(said.errors[upper].mean() / true[upper].mean()))
+    assert min(ratios) >= 1
+    assert np.median(ratios) <= 4
+    assert np.mean(held) >= 0.85
+
+
+def test_less_noise_makes_a_better_line() -> None:
+    errors = [np.nanmean(of_marginals(1, epsilon)[0].errors) for epsilon in (0.1, 1.0, 10.0)]
+    assert errors == sorted(errors, reverse=True)
+    assert "mostly noise" in str(of_marginals(1, 0.02)[0])
+
+
+def test_pairs_that_were_not_measured_are_said_to_be_modelled() -> None:
+    table, domain = hospital(2)
+    made = dc.MarginalSynopsis(0.3, domain, random_state=2).fit(table).synopsis_
+    told = made.fitness()
+    for i, a in enumerate(domain.names):
+        for j, b in enumerate(domain.names):
+            if i != j:
+                assert bool(told.assumed[i, j]) == (made.measured.says([a, b]) != "measured")
+
+
+def test_a_line_names_what_is_good_noise_and_not_known() -> None:
+    errors = np.array([[0.004, 0.06, np.nan], [0.06, 0.02, 0.9], [np.nan, 0.9, 0.1]])
+    said = str(Fitness(("age", "ward", "ICD"), errors, errors > 2))
+    assert said == (
+        "Counts by age are good to ±0.4 %, by ward to ±2 %, by ICD to ±10 %, by age and ward to ±6 %; ward by ICD is "
+        "mostly noise; age by ICD is not known."
+    )
+    exact = Fitness(("age",), np.zeros((1, 1)), np.zeros((1, 1), bool))
+    assert str(exact) == "Counts by age are exact."
+    none = Fitness((), np.zeros((0, 0)), np.zeros((0, 0), bool))
+    assert str(none) == "Counts by columns are not known."
+
+
+def test_every_page_shows_the_line_and_the_pairs(tmp_path: Path) -> None:
+    table, domain = hospital(3, 1500)
+    made = dc.MarginalSynopsis(1.0, domain, delta=1e-9).fit(table).synopsis_
+    made.save(tmp_path / "s.parquet")
+    facts = report_facts(tmp_path / "s.parquet")
+    page = report_page(facts).replace("\u00a0", " ").replace("&#39;", "'")
+    assert facts["fitness"]["line"] == str(made.fitness())
+    assert facts["fitness"]["line"] in page
+    assert "Expected errors of counts" in page
+    assert facts["doubts"] == []
+
+
+def test_columns_that_were_never_split_are_not_known() -> None:
+    table, domain = hospital(4, 1500)
+    tree = dc.TreeSynopsis(0.01, domain, max_depth=1, random_state=1).fit(table).synopsis_
+    assert tree.uncut
+    place = domain.position(tree.uncut[0])
+    assert np.isnan(tree.fitness().errors[place]).all()
+    assert "not known" in str(tree.fitness())

@@ -1,0 +1,140 @@
+"""A small paid check before the rest of a budget is spent: rows and missing values, with noise."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet as dc
+from discreet.errors import DataSourceError, InvalidArgument
+
+DOMAIN = dc.Domain({"age": (0, 120), "cost": (0, 10_000)})
+METHODS = [
+    lambda **more: dc.GridSynopsis(1.0, **more),
+    lambda **more: dc.TreeSynopsis(1.0, **more),
+    lambda **more: dc.MarginalSynopsis(1.0, **more),
+    lambda **more: dc.MarginalSynopsis(1.0, delta=1e-9, **more),
+    lambda **more: dc.PrivateKMeans(3, 1.0, **more),
+]
+
+
+def patients(n: int = 4000, unread: float = 0.0) -> pa.Table:
+    rng = np.random.default_rng(1)
+    written = [f"{c:.2f}" for c in rng.gamma(2, 900, n)]
+    cost = [c.replace(".", ",") if r < unread else c for c, r in zip(written, rng.random(n), strict=True)]
+    return pa.table({"age": rng.uniform(0, 100, n), "cost": cost})
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_good_table_passes_and_the_total_includes_the_check(method: Any) -> None:
+    made = method(domain=DOMAIN, check_first=0.1, expect_rows=4000, random_state=1).fit(patients())
+    promise = made.synopsis_.guarantee
+    assert promise.epsilon == pytest.approx(1.0, rel=1e-6)
+    labels = [line.label for line in promise.ledger]
+    assert labels[0] == "check: rows and missing values"
+    assert set(promise.parameters["checked"]["missing"]) == {"age", "cost"}
+    assert abs(promise.parameters["checked"]["rows"] - 4000) < 8 * promise.parameters["checked"]["std_error"]
+    assert made.synopsis_.doubts == ()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("table", "said"), [
+    (patients(unread=0.9), "of the values of 'cost' are missing or cannot be read"),
+    (patients(n=400), "400 rows were counted, but 4,000 were expected"),
+], ids=["decimal comma", "too few rows"])  # fmt: skip
+def test_a_misread_table_stops_and_only_the_check_is_charged(
+    tmp_path: Path, method: Any, table: pa.Table, said: str
+) -> None:
+    account = dc.Account.create(tmp_path / "a", dataset="patients", epsilon=3, delta=1e-6)
+    model = method(domain=DOMAIN, check_first=0.1, expect_rows=4000, ledger=account)
+    with pytest.raises(DataSourceError, match="the check stopped the release") as error:
+        model.fit(table)
+    assert said.replace("400 rows", "") in str(error.value).replace("400 rows", "")
+    assert "decimal and thousands marks" in str(error.value)
+    assert [entry.state for entry in account.entries] == ["booked"]
+    assert 0 < float(account.spent) <= 0.6  # 0.1; a budget in ρ is booked by its own ε
+    assert account.entries[0].digest is None or account.entries[0].digest == ""
+
+
+def test_a_check_is_not_fooled_by_persons(tmp_path: Path) -> None:
+    """Rows that lack a value are seen, although persons are bounded to rows that can be read."""
+    for rows in (4, "auto"):
+        domain = dc.Domain({"who": {"role": "person"}, **DOMAIN.to_dict()}, unit=dc.Person("who", rows=rows))
+        for unread in (0.0, 0.9):
+            table = patients(4000, unread).append_column("who", pa.array([f"p{i // 4}" for i in range(4000)]))
+            model = dc.GridSynopsis(1.0, domain, check_first=0.3, expect_rows=4000, random_state=2)
+            if unread:
+                with pytest.raises(DataSourceError, match="'cost' are missing"):
+                    model.fit(table)
+            else:
+                assert model.fit(table).guarantee_.epsilon == 1.0
+
+
+def test_the_check_draws_the_noise_that_it_states() -> None:
+    """One person more or less changes each of d + 1 numbers by at most the rows of a person: scale (d + 1) rows/ε."""
+    for unit, rows in ((None, 1), (dc.Person("who", rows=3), 3)):
+        said = {"who": {"role": "person"}, **DOMAIN.to_dict()} if unit else DOMAIN.to_dict()
+        domain = dc.Domain(said, **({"unit": unit} if unit else {}))
+        table = patients(900).append_column("who", pa.array([f"p{i // 3}" for i in range(900)]))
+        made = dc.GridSynopsis(1.0, domain, check_first=0.5, random_state=1).fit(table)
+        line = made.guarantee_.ledger[0]
+        assert float(line.amount) == 0.5
+        (draw,) = line.draws
+        assert (draw.law, float(draw.scale), draw.number) == ("laplace", pytest.approx(3 * rows / 0.5), 3)
+
+
+def test_neighbours_see_the_check_within_its_epsilon() -> None:
+    """Exact ratios: the numbers of neighbours differ by (1, 0 or 1, 0 or 1), and Laplace noise pays for their sum."""
+    from discreet.engines.passes import AxisGrids, GroupedMarginal, MarginalsPass
+
+    own = dc.Domain({name: {**said, "missing": "own"} for name, said in DOMAIN.to_dict().items()})
+    job = MarginalsPass(AxisGrids(own, (1, 1), (False, False)), tuple(GroupedMarginal([j], [[0, 1]]) for j in (0, 1)))
+
+    def numbers(rows: Any) -> Any:
+        found = dc.engines.open(rows, own).marginals(job)
+        return np.array([found[0].sum(), *(cells[1] for cells in found)])
+
+    base = np.array([[30.0, 100.0], [np.nan, 5.0], [50.0, np.nan]])
+    for row in ([1.0, 2.0], [np.nan, 2.0], [np.nan, np.nan], [1e9, -1e9]):
+        moved = np.abs(numbers(np.vstack([base, row])) - numbers(base))
+        assert moved.sum() <= 3
+        assert math.exp(moved.sum() * 0.1 / 3) <= math.exp(0.1) + 1e-12  # at ε = 0.1
+
+
+def test_whether_it_stops_follows_from_noisy_numbers_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the same noisy numbers, two tables that differ in every row are treated alike."""
+    from discreet.mechanisms.gate import Hold, Noisy
+    from discreet.mechanisms.laws import law_for
+
+    usual = Hold.numbers
+
+    def fixed(self: Any, values: Any, *args: Any, **more: Any) -> Any:
+        made = usual(self, values, *args, **more)
+        return Noisy(np.array([4000, 0, 3000]), law_for(self.price)) if self._entry.label.startswith("check") else made
+
+    monkeypatch.setattr(Hold, "numbers", fixed)
+    for table in (patients(10), patients(4000), patients(4000, 0.9)):
+        with pytest.raises(DataSourceError, match="75 % of the values of 'cost'"):
+            dc.GridSynopsis(1.0, DOMAIN, check_first=0.1, random_state=1).fit(table)
+
+
+@pytest.mark.parametrize("wrong", [1.0, 2.0, 0.0, -1, "x"])
+def test_a_check_is_a_small_part_of_the_budget(wrong: Any) -> None:
+    with pytest.raises((InvalidArgument, TypeError, ValueError), match="check_first"):
+        dc.GridSynopsis(1.0, DOMAIN, check_first=wrong).fit(patients(10))
+
+
+def test_without_a_check_far_rows_and_many_gaps_are_doubtful() -> None:
+    few = dc.MarginalSynopsis(1.0, DOMAIN, expect_rows=4000, random_state=1).fit(patients(4000, 0.9)).synopsis_
+    assert "but 4,000 were expected" in few.doubts[0]
+    own = dc.Domain({name: {**said, "missing": "own"} for name, said in DOMAIN.to_dict().items()})
+    gaps = dc.MarginalSynopsis(1.0, own, expect_rows=4000, random_state=1).fit(patients(4000, 0.9)).synopsis_
+    assert "of the values of 'cost' are missing" in gaps.doubts[0]
+    assert "decimal" in gaps.doubts[-1]
+    fine = dc.MarginalSynopsis(1.0, own, expect_rows=4500, random_state=1).fit(patients()).synopsis_
+    assert fine.doubts == ()
