@@ -195,7 +195,7 @@ class MarginalTally:
 
     def add(self, prepared: IntArray) -> None:
         if not few(count_marginals, prepared.shape[1]):
-            # No code or place is negative, and unsigned ones need no check for that: a third of the time.
+            # No code or place is negative, and unsigned ones need no check for that, which saves a third of the time.
             codes, places = prepared.view(f"u{prepared.itemsize}"), self._places.view(np.uint64)
             count_marginals(codes, self._columns, self._starts, places, self.counts)
             return
