@@ -78,6 +78,8 @@ def complete(kind: Kind, option: Option | None = None) -> dict[Option, Any]:
         given[kind.option("mechanism")] = "module:function" if option.name in ("epsilon", "delta") else "noise.x"
     if kind.name == "report" and option.name == "target":
         given[kind.option("against")] = "people.csv"
+    if kind.name in ("audit", "plan") and option.name == "language":  # there must be a page
+        given[kind.option("html")] = "page.html"
     if kind.name == "synopsis" and option.name == "centers":
         given[kind.option("n_clusters")] = 4
     if kind.name == "distinct" and option.name in ("persons", "items"):

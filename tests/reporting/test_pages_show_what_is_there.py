@@ -98,7 +98,7 @@ def test_one_bar_over_everything_is_not_known(tmp_path: Path) -> None:
     assert "why" not in found["c"]
     made.save(tmp_path / "s.parquet")
     write_report(tmp_path / "s.parquet", tmp_path / "page.html")
-    assert "2 of 3 columns are of no use: mostly noise, too coarse, or not known" in (tmp_path / "page.html").read_text(
+    assert "3 of 3 columns are of no use: mostly noise, too coarse, or not known" in (tmp_path / "page.html").read_text(
         "utf-8"
     )
 

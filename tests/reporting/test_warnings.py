@@ -41,7 +41,7 @@ def test_sums_that_differ_from_the_total_are_named(tmp_path: Path) -> None:
     assert abs(made.weights.sum() - made.total) > 0.01 * made.total
     text = _page(made, tmp_path)
     assert f"add up to {made.weights.sum():,.0f} ±" in text
-    assert "hold fewer rows than their noise" in text
+    assert "age is mostly noise." in text
 
 
 def test_sums_that_agree_are_not_talked_about(tmp_path: Path) -> None:

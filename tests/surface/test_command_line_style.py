@@ -74,7 +74,6 @@ def test_the_shell_completes_the_names_that_the_jobs_know(name: str) -> None:
 def test_the_names_to_complete_are_those_that_are_taken() -> None:
     from discreet.anonymity.methods.density_tree import CRITERIA
     from discreet.anonymity.risk.report import MISSING
-    from discreet.core.columns.unit import UNITS
     from discreet.metric import NDLaplace
     from discreet.metric.perturber import ORDERS
     from discreet.synopses.boxes.tree.budgets import BUDGETS
@@ -82,7 +81,7 @@ def test_the_names_to_complete_are_those_that_are_taken() -> None:
     def choices(kind: str, name: str) -> tuple[str, ...]:
         return KINDS[kind].option(name).choices
 
-    assert choices("synopsis", "unit") == UNITS
+    assert choices("synopsis", "unit") == ("row",)
     assert choices("synopsis", "budget") == BUDGETS
     assert choices("perturb", "order") == choices("anonymize", "order") == ORDERS
     assert choices("perturb", "remap") == NDLaplace.declared["remap"].choices

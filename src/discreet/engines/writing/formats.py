@@ -41,6 +41,7 @@ class WorkbookWriter:
     def write_table(self, table: pa.Table) -> None:
         """Write some rows."""
         if self._rows + table.num_rows > _MOST_ROWS:
+            self.close()
             raise DataSourceError(
                 f"output: a sheet holds at most {_MOST_ROWS - 1:,} rows; name a .csv or .parquet file"
             )
