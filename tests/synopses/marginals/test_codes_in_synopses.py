@@ -109,7 +109,8 @@ def test_neighbours_differ_by_no_more_than_is_promised(method: type, persons: bo
     replay(release, other, rows)
 
 
-def test_intervals_hold_for_codes_that_rows_have() -> None:
+@pytest.mark.parametrize("method", [dc.MarginalSynopsis, dc.GridSynopsis, dc.TreeSynopsis])
+def test_intervals_hold_for_codes_that_rows_have(method: type) -> None:
     """Few codes of a pattern occur: a counted group may have all of its rows in the prefix that is asked for."""
     known = np.array(["I21.0", "I50.1", "E11.9", "J18.0", "K29.7", "S72.0", "K35.8", "S82.1", "G40.3", "A09.0", "O80"])
     domain = dc.Domain({"icd": dc.Code(r"[A-Z]\d{2}(\.\d)?"), "ward": ["a", "b", "c"]}, unit=dc.Person("who", rows=4))
@@ -118,7 +119,8 @@ def test_intervals_hold_for_codes_that_rows_have() -> None:
         rng = np.random.default_rng(seed)
         icd, ward = known[rng.integers(0, 11, 1600)], rng.integers(0, 3, 1600)
         table = pa.table({"icd": icd, "ward": np.array(["a", "b", "c"])[ward], "who": np.arange(1600) * 2 // 3})
-        made = dc.MarginalSynopsis(1.0, domain, delta=1e-9, random_state=seed).fit(table).synopsis_
+        more = {"delta": 1e-9} if method is dc.MarginalSynopsis else {}
+        made = method(3.0, domain, random_state=seed, **more).fit(table).synopsis_
         for length, inside in held.items():
             for prefix in {code[:length] for code in known}:
                 low, high = made.count(icd=f"{prefix}*").interval(0.95)
