@@ -161,7 +161,9 @@ def test_a_schema_with_rules_is_planned(tmp_path: Path, capsys: pytest.CaptureFi
     columns = {"ward": (0, 60), "drugs": (0, 20), "total": (0, 80), "came": days, "left": days}
     rules = ["came <= left", "total = ward + drugs"]
     (tmp_path / "s.toml").write_text(dc.Domain(columns, rules=rules).to_toml())
-    told = json.loads(printed(capsys, "plan", "--rows", 1600, "--schema", tmp_path / "s.toml", "--epsilon", 3, "--json"))
+    told = json.loads(
+        printed(capsys, "plan", "--rows", 1600, "--schema", tmp_path / "s.toml", "--epsilon", 3, "--json")
+    )
     assert set(told["fitness"]["columns"]) == set(columns)
     assert all(0 < told["fitness"]["errors"][i][i] <= 2 for i in range(len(columns)))
 
