@@ -289,8 +289,8 @@ def _look_first(
     if said:
         spent = gate.book(gate.promise({}))
         raise DataSourceError(
-            f"the check stopped the release: {'; '.join(said)}. {CAUSES}. This cost epsilon "
-            f"{spent.epsilon:.4g}{f' with delta {spent.delta:g}' if spent.delta else ''}, which stays spent; the rest was not spent"
+            f"the check stopped the release: {'; '.join(said)}. {CAUSES}. This cost epsilon {spent.epsilon:.4g}"
+            f"{f' with delta {spent.delta:g}' if spent.delta else ''}, which stays spent; the rest was not spent"
         )
     return {"rows": rows, "missing": gaps, "std_error": error}
 
