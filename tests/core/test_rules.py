@@ -69,7 +69,7 @@ def test_orders_are_modelled_by_their_difference(text, columns, low):
     ("rules", "said"),
     [
         (["admision <= discharge"], "try 'admission <= discharge'"),
-        (["a <= b"], "try 'admission <= discharge'"),
+        (["a <= b"], "try leaving the rule out, or declaring 'a'"),
         (["sex <= beds"], "is about 'sex'"),
         (["beds <= drugs"], "declare 'drugs' with kind = \"integer\""),
         (["admission <= beds"], "write a date against a date"),

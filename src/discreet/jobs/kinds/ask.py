@@ -17,8 +17,8 @@ KIND = Kind(
     help="Estimate how many rows satisfy a condition, with an interval, from a saved synopsis. Costs no privacy.",
     data=data("file", "A synopsis made by 'discreet synopsis' or 'discreet synthesize'.", "s.parquet"),
     own=(
-        option("question", "text", "Comparisons, between, in, and, or, not; quote texts and dates with '...'. Left out: all "
-            "rows, by the columns to group by.", "age between 30 and 40", positional=True),
+        option("question", "text", "Comparisons, between, in, and, or, not; quote texts and dates with '...'. All rows "
+            "if columns to group by are given alone.", "age between 30 and 40", positional=True, shown=True),
         option("by", "names", "Columns to group by, at most three.", ["sex"], arguments=("columns",)),
         option("level", "number", "Confidence level of the intervals.", 0.95, default=0.95, above=0, below=1),
         *FORM,
