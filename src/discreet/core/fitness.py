@@ -143,6 +143,8 @@ def spread(column: Column, lower: FloatArray, upper: FloatArray) -> tuple[FloatA
 
 #: A number of rows that differs by more from a guess is doubtful, and a larger share of missing values.
 _FAR, _MANY_MISSING = 0.2, 0.3
+#: Numbers of fewer standard errors may be zero.
+SURE = 2.0
 CAUSES = "Look at decimal and thousands marks (5.089,83), at the sheet of a workbook, and at the header line"
 
 
@@ -163,3 +165,11 @@ def doubts(
             share = min(value / max(rows, 1.0), 1.0)
             said.append(f"about {100 * share:.0f} % of the values of {name!r} are missing or cannot be read")
     return tuple(said)
+
+
+def readable_error(rows: float) -> float:
+    """Return the standard error up to which noisy numbers show that a column of so many rows is not read at all.
+
+    Such a column is then ``SURE`` standard errors beyond what `doubts` allows: missed in one of thirty runs.
+    """
+    return (1 - _MANY_MISSING) * rows / (EMPTY_UP_TO + SURE)
