@@ -119,7 +119,7 @@ def test_a_table_that_nobody_received_is_taken_back(folder: Path) -> None:
     assert "The next release is checked with 1 earlier release. One of them is a table that this one replaced" in done
     assert not list(folder.glob("safe.csv*"))
     assert json.loads(run("withdraw", folder / "safe.csv", *history, "--json").output)["releases"] == 0
-    with pytest.raises(dc.errors.InvalidArgument, match="TABLE must be a table of the history .*, which has: none"):
+    with pytest.raises(dc.errors.InvalidArgument, match=r"TABLE must be a table of the history .*, which has: none"):
         run("withdraw", folder / "safe.csv", *history)
     anonymize(folder, "--k", 10, "--l", 3, *history)
     promise = json.loads((folder / "safe.csv.guarantee.json").read_text(encoding="utf-8"))

@@ -192,6 +192,14 @@ def test_next_months_file_is_checked_with_this_months(client: Browser, tmp_path:
     assert history_of(client.studio.workspace.project(third.id)).folder != history_of(made).folder
 
 
+def test_the_report_of_a_run_is_in_the_language_of_the_page(client: Browser, table: Path) -> None:
+    made = project(client, table)
+    client.headers["accept-language"] = "de-DE,de;q=0.9"
+    run = plan(client, made)
+    client.studio.supervisor.do()
+    assert '<html lang="de">' in (run.folder / "report.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("order", ["at once", "title first", "column first"])
 def test_a_later_version_takes_over_columns_and_marks_in_every_order_of_answers(
     client: Browser, tmp_path: Path, table: Path, order: str

@@ -263,7 +263,7 @@ def _declared(column: dict[str, Any]) -> str:
         coded = "".join(f", {side} {plain(column[side])}" for side in ("bottom", "top") if side in column)
         return " to ".join(end if isinstance(end, str) else number(end, 6) for end in column["bounds"]) + coded
     if "pattern" in column:
-        return f"codes {column['pattern']}"
+        return f"codes of the pattern {column['pattern']}"
     names = [f'"{c}"' if "," in str(c) else str(c) for c in column.get("categories", [])]
     return ", ".join(names[:12]) + (f" and {len(names) - 12:,} more" if len(names) > 12 else "")
 
