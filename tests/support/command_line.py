@@ -13,7 +13,6 @@ import pytest
 import typer
 from click.testing import CliRunner, Result
 
-import discreet.cli.common  # noqa: F401 - its console reads COLUMNS once, so before a test sets it
 from discreet.cli.app import app, main
 
 

@@ -238,9 +238,9 @@ def test_of_several_rows_alike_the_one_that_left_is_told_by_its_place(tmp_path: 
     # No one left: the same rows in another order, and one of them moved, are still the same ones.
     moved = [(1, "b", 90, "flu") if row[:2] == (1, "b") else row for row in january[::-1]]
     assert len(tree.transform(visits(january[::-1]), history=Past(first))) == 7
-    record = _records(
-        *(np.array(column) for column in zip(*_followed([january, moved]), strict=True)),
-    )
+    columns = (np.array(column) for column in zip(*_followed([january, moved]), strict=True))
+    record, (source, _) = _records(*columns, columns=[])
+    assert (source < 0).all()
     assert record[7:][::-1].tolist() == record[:7].tolist()
 
 
@@ -286,6 +286,7 @@ def test_only_its_owner_can_read_a_release_record(tmp_path: Path) -> None:
     rows = read.records.to_pylist()
     assert rows[0] == {
         "identifier:id": "p100", "sensitive:ill": "d7", "cell": None, "published": None, "suppressed": True,
+        "where": "[20, 21)",
     }  # fmt: skip
     assert rows[1]["published"] == "age " + release.table["age"][0].as_py()
     assert rows[1]["suppressed"] is False

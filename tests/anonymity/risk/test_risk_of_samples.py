@@ -16,6 +16,7 @@ from scipy import integrate, stats
 import discreet as dc
 from command_line import run
 from discreet.anonymity.risk.population import individual_risk
+from discreet.cli import common
 from discreet.errors import InvalidArgument
 
 CASES = [(f, p) for f in (1, 2, 3, 5, 20, 21, 300, 30_000) for p in (1e-5, 1e-3, 0.02, 0.3, 0.9, 0.999)]
@@ -102,7 +103,8 @@ def test_a_column_has_one_part_only() -> None:
         dc.anonymity.risk(survey(), ["age"], household="age")
 
 
-def test_a_file_with_decimal_commas_and_roles_from_the_schema(tmp_path: Path) -> None:
+def test_a_file_with_decimal_commas_and_roles_from_the_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(common.console, "_width", 200)
     table = survey()
     table.to_csv(tmp_path / "s.csv", sep=";", decimal=",", index=False)
     (tmp_path / "s.toml").write_text(
@@ -115,7 +117,7 @@ def test_a_file_with_decimal_commas_and_roles_from_the_schema(tmp_path: Path) ->
     assert told["called"] == "household"
     assert told["person"] == "hh"
     assert told["population"]["people"] == pytest.approx(table["w"].sum())
-    shown = run("risk", tmp_path / "s.csv", "--schema", tmp_path / "s.toml", COLUMNS="200").output
+    shown = run("risk", tmp_path / "s.csv", "--schema", tmp_path / "s.toml").output
     assert "households of the smallest group" in shown
     assert "chance that at least one member is found" in shown
     direct = run("risk", tmp_path / "s.csv", "--schema", tmp_path / "s.toml", "--weight", "ww", catch=True)

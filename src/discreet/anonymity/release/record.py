@@ -34,7 +34,7 @@ from discreet.errors import DataSourceError, DiscreetError, FormatError, SchemaE
 _FORMAT, _FORMAT_VERSION = "discreet.record", 3
 META = b"discreet.record"
 _IDENTIFIER, _SENSITIVE = "identifier:", "sensitive:"
-#: The quasi-identifiers of a record on the public grids, where somebody may have several: which of them is which.
+#: The quasi-identifiers of a row on the public grids: of several rows of a person, which is which.
 _WHERE = "where"
 
 
@@ -50,7 +50,7 @@ class ReleaseRecord:
     says whether k counted persons. ``declared`` and ``measured`` declare the identifier and the sensitive columns, on
     which l and t depend. ``earlier`` are seals of the records it was checked with. ``groups`` group the categories of
     later releases alike: other groups would cut across the cells; so would other ``cuts`` (`Tree.cuts`), which later
-    trees begin with. ``label`` names it in errors.
+    trees begin with. ``places`` says which quasi-identifiers rows could have (`places`). ``label`` names it in errors.
     """
 
     records: pa.Table
@@ -61,6 +61,7 @@ class ReleaseRecord:
     earlier: tuple[str, ...] = ()
     groups: GroupCounts = field(default_factory=dict)
     cuts: Mapping[str, Any] = field(default_factory=dict)
+    places: str = ""
     label: str = "an earlier release"
 
     @classmethod
@@ -82,12 +83,11 @@ class ReleaseRecord:
         parts = [[f"{grid.name} {text}" for text in cells.texts(j)] for j, grid in enumerate(cells.grids)]
         words = pa.array([", ".join(found) for found in zip(*parts, strict=True)], pa.large_string())
         columns |= {"cell": number, "published": words.take(number), "suppressed": pa.array(cells.of < 0)}
-        if table.plan.person is not None or pc.count_distinct(who).as_py() < table.n:
-            columns[_WHERE] = where(table)
+        columns[_WHERE] = where(table)
         plan = table.plan
         declared, measured = following_declaration(plan), sensitive_declarations(plan)
         whose = plan.person is not None
-        kept: Any = (tuple(earlier), groups or {}, cuts or {})
+        kept: Any = (tuple(earlier), groups or {}, cuts or {}, places(table))
         return cls(pa.table(columns), dict(required), whose, declared, measured, *kept)
 
     @property
@@ -121,7 +121,7 @@ class ReleaseRecord:
 
     @property
     def where(self) -> pa.Array:
-        """The quasi-identifiers of each row (see `where`); empty text if everyone has one row."""
+        """The quasi-identifiers of each row (see `where`); empty texts in some records of earlier versions."""
         if _WHERE in self.records.column_names:
             return self.records[_WHERE].combine_chunks()
         return pa.array([""] * self.n, pa.large_string())
@@ -178,6 +178,7 @@ class ReleaseRecord:
             record = cls(
                 table.replace_schema_metadata(None), facts["required"], facts["counts_persons"], facts["declared"],
                 facts["sensitive"], tuple(facts["earlier"]), facts.get("groups", {}), facts.get("cuts", {}),
+                facts.get("places", ""),
             )  # fmt: skip
             if record.identifier.null_count:
                 raise FormatError("some rows have no identifier")
@@ -205,6 +206,7 @@ class ReleaseRecord:
             "required": dict(self.required),
             "earlier": list(self.earlier),
             "records": self.n,
+            **({"places": self.places} if self.places else {}),
             **({"groups": {name: dict(held) for name, held in self.groups.items()}} if self.groups else {}),
             **({"cuts": dict(self.cuts)} if self.cuts else {}),
         }
@@ -248,6 +250,12 @@ def _declaration(column: Column) -> dict[str, Any]:
     if isinstance(column, Categorical):
         return {"name": column.name, "kind": column.kind, "categories": [category_text(c) for c in column.categories]}
     return {"name": column.name, "kind": column.kind, "bounds": column.ends()}
+
+
+def places(table: Table) -> str:
+    """Return a digest of the texts that `where` can be made of: it changes with the declarations."""
+    texts = {grid.name: sorted({grid.text(b, b) for b in range(grid.n_bins)}) for grid in table.plan.grids}
+    return hashlib.sha256(json.dumps(texts, sort_keys=True).encode()).hexdigest()
 
 
 def where(table: Table) -> pa.Array:

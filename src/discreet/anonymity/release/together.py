@@ -29,7 +29,11 @@ the merging of cells does. The last word always has the condition itself (`_brok
 
 A record is a person while they have one row per table, even if its values change. Someone who has had several rows has
 a record for each set of sensitive values; rows with equal values are matched by their quasi-identifiers on the public
-grids, the rest in the order of these. Matching never looks ahead, so later tables do not change earlier histories.
+grids, the rest in the order of these. A record of theirs that is gone and a new one, at one place or with a rare value
+in common, may be a correction. Then the history of each is part of that of the other while both are published, so
+neither fills the group of someone who left or came. Rows of a person that could be matched in several ways are matched
+in one of them; an attacker who knows better may know more. Matching never looks ahead, so later tables do not change
+earlier histories.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,6 +52,7 @@ from discreet.anonymity.release.record import (
     as_text,
     following_declaration,
     identities,
+    places,
     sensitive_declarations,
     where,
 )
@@ -88,7 +93,8 @@ class EarlierReleases:
     """The records of all releases before this one is decided; ``record`` is that of each row of this release.
 
     ``before`` numbers the histories up to now. ``changed`` says since when the values of a record are as they are in
-    this release. ``shown``: it was published before. ``person`` is the key of each record.
+    this release. ``shown``: it was published before. ``person`` is the key of each record. ``corrected`` names the
+    records that a record may have been corrected from and to, or -1.
     """
 
     earlier: tuple[PublishedRows, ...]
@@ -97,13 +103,17 @@ class EarlierReleases:
     changed: IntArray
     shown: BoolArray
     person: IntArray
+    corrected: tuple[IntArray, IntArray]
 
     def histories(self, node: IntArray) -> tuple[IntArray, IntArray]:
         """Return the state of every record in this release, and the number of its whole history."""
         state = np.full(len(self.before), _UNPUBLISHED, np.int64)
         state[self.record] = np.where(node >= 0, node + _SHOWN, _UNPUBLISHED)
         changed = np.where(state >= _SHOWN, self.changed, 0)  # values that are not published cannot be compared
-        parts = (self.before, changed, state)
+        parts = [self.before, changed, state]
+        own = join([(part, _levels(part)) for part in parts], len(state))
+        shown = self.shown | (state >= _SHOWN)  # a correction is seen if both are
+        parts = [own, *(np.where((other >= 0) & shown[other], own[other] + 1, 0) for other in self.corrected)]
         return state, join([(part, _levels(part)) for part in parts], len(state))
 
 
@@ -120,9 +130,17 @@ def read_past(records: Sequence[ReleaseRecord], table: Table) -> EarlierReleases
     key = _numbers([*(h.identifier for h in records), own])
     texts = {n: pa.chunked_array([*(h.values(n) for h in records), as_text(table.others[n])]) for n in plan.sensitive}
     coded = [code_column(plan.domain, n, column) for n, column in texts.items()]
-    value = join([(c.codes.astype(np.int64), len(c.labels) + 1) for c in coded], total)
+    each = [c.codes.astype(np.int64) + 1 for c in coded]
+    value = join([(codes, _levels(codes)) for codes in each], total)
     grid = _numbers([*(record.where for record in records), where(table)])
-    whose = _records(key, value, release, grid)
+    k = max(2, *(record.rules.k for record in records))
+    rare = [np.bincount(one)[one] <= k for one in (join([(c, _levels(c)), (release, len(sizes))], total) for c in each)]
+    whose, corrected = _records(key, value, release, grid, list(zip(each, rare, strict=True)))
+    if _several(key, release) and any(record.places != places(table) for record in records):
+        raise ReleaseConflict(
+            "the quasi-identifiers are declared otherwise than in an earlier release, and some people have several "
+            "rows, so these rows cannot be followed. Use the same schema for all releases about these people."
+        )
     starts = np.cumsum([0, *sizes])
     split, split_value = np.split(whose, starts[1:-1]), np.split(value, starts[1:-1])
     n = _levels(whose)
@@ -150,7 +168,7 @@ def read_past(records: Sequence[ReleaseRecord], table: Table) -> EarlierReleases
     changed = np.where(shown, _first_alike(seen), 0)
     person = np.empty(n, np.int64)
     person[whose] = key
-    return EarlierReleases(tuple(earlier), split[-1], join(states, n), changed, shown, person)
+    return EarlierReleases(tuple(earlier), split[-1], join(states, n), changed, shown, person, corrected)
 
 
 def enforce_together(
@@ -380,31 +398,56 @@ def _numbers(pieces: Sequence[pa.Array]) -> IntArray:
     return rank[np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)]
 
 
-def _records(key: IntArray, value: IntArray, release: IntArray, where: IntArray) -> IntArray:
+def _several(key: IntArray, release: IntArray) -> bool:
+    """Tell if someone has several rows in one release."""
+    own = join([(key, _levels(key)), (release, _levels(release))], len(key))
+    return bool((np.bincount(own) > 1).any())
+
+
+def _records(
+    key: IntArray, value: IntArray, release: IntArray, where: IntArray, columns: Sequence[tuple[IntArray, BoolArray]]
+) -> tuple[IntArray, tuple[IntArray, IntArray]]:
     """Number the records: by key, and by sensitive values too from when someone first has several rows in a release.
 
     Among equal rows, those at the same place of the public grids as before are the same; the rest are matched in the
-    order of their places. Only earlier releases are looked at, so a later one never changes who was who.
+    order of their places. A new record of someone may be one that is gone, corrected: at the same place, or with a rare
+    value in common (``columns``: the codes of a sensitive column, and where they are rare). Also returns from and to
+    which record each was perhaps corrected. Only earlier releases are looked at, so a later one never changes who was
+    who.
     """
     n = len(key)
     several = np.zeros(_levels(key), bool)
     record = np.full(n, -1, np.int64)
     last = np.empty(0, np.int64)  # by record: the row in which it was last seen
+    source = np.empty(0, np.int64)  # by record: that which it was corrected from
+    anywhere, every = np.zeros(n, np.int64), np.ones(n, bool)
+    shared = [(join([(key, len(several)), (codes, _levels(codes))], n), rare) for codes, rare in columns]
+    passes = [*((own, where, every) for own, _ in shared), (key, where, every)]
+    passes += [(own, anywhere, rare) for own, rare in shared]
     for j in range(_levels(release)):
         rows = np.flatnonzero(release == j)
         several |= np.bincount(key[rows], minlength=len(several)) > 1
         group = join([(key, len(several)), (np.where(several[key], value + 1, 0), _levels(value) + 1)], n)
         free = np.ones(len(last), bool)
-        for near in (where, np.zeros(n, np.int64)):
+        for near in (where, anywhere):
             left, waiting = rows[record[rows] < 0], np.flatnonzero(free)
             old, new = _alike(group, near, where, last[waiting], left)
             record[left[new]] = waiting[old]
             free[waiting[old]] = False
         came = rows[record[rows] < 0]
         record[came] = len(last) + np.arange(len(came))
+        source = np.append(source, np.full(len(came), -1))
+        for alike, near, usable in passes:
+            left, waiting = came[(source[record[came]] < 0) & usable[came]], np.flatnonzero(free)
+            waiting = waiting[usable[last[waiting]]]
+            old, new = _alike(alike, near, where, last[waiting], left)
+            source[record[left[new]]] = waiting[old]
+            free[waiting[old]] = False
         last = np.append(last, came)
         last[record[rows]] = rows
-    return record
+    target = np.full(len(last), -1, np.int64)
+    target[source[source >= 0]] = np.flatnonzero(source >= 0)
+    return record, (source, target)
 
 
 def _alike(group: IntArray, near: IntArray, place: IntArray, old: IntArray, new: IntArray) -> tuple[IntArray, IntArray]:

@@ -85,8 +85,9 @@ class Plan:
         self.columns: dict[str, Numeric] = {n: columns[n] for r in rules for n in r.terms}
         self.whole = all(isinstance(c, (Integer, Date)) for c in self.columns.values())
         size = max(max(abs(c.low), abs(c.high)) for c in self.columns.values())
-        # So few digits that sums are the same in binary and in decimal numbers, if the bounds allow it.
-        self.step = 1.0 if self.whole else 2.0 ** (min(math.floor(f(size)) for f in (math.log10, math.log2)) - 14)
+        # 15 digits, so that sums are the same in binary and in decimal numbers; too coarse for very small bounds.
+        digits = math.floor(math.log10(size) if size >= 0.01 else math.log2(size))
+        self.step = 1.0 if self.whole else 2.0 ** (digits - 14)
         low = [(math.floor(r.low / self.step) + 1 if r.strict else math.ceil(r.low / self.step)) for r in rules]
         self.rules = [
             replace(r, low=x * self.step, high=x * self.step if r.left else math.inf)

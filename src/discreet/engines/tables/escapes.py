@@ -62,7 +62,7 @@ def _like_input(domain: Domain | None) -> dict[str, Any]:
     form = {"delimiter": ";" if source.delimiter == source.decimal else source.delimiter, "decimal": source.decimal}
     with suppress(UnicodeEncodeError):
         for column in domain:
-            "".join([column.name, *map(str, getattr(column, "categories", ()))]).encode(ENCODINGS[source.encoding])
+            json.dumps(column.to_dict(), ensure_ascii=False, default=str).encode(ENCODINGS[source.encoding])
         form["encoding"] = source.encoding
     return {key: value for key, value in form.items() if value != getattr(Dialect, key)}
 

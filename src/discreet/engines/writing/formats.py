@@ -50,7 +50,11 @@ class WorkbookWriter:
         for row in zip(*(values for _, values in columns), strict=True):  # the package takes one cell at a time
             for j, value in enumerate(row):
                 if isinstance(value, str):
-                    self._sheet.write_string(self._rows, j, value)
+                    if self._sheet.write_string(self._rows, j, value):
+                        self.close()
+                        raise DataSourceError(
+                            "output: a cell of a sheet holds at most 32,767 characters; name a .csv or .parquet file"
+                        )
                 elif isinstance(value, bool):
                     self._sheet.write_boolean(self._rows, j, value)
                 elif value is not None:
@@ -131,7 +135,14 @@ class DialectWriter:
     def _put(self, text: str) -> None:
         # Only the first piece begins with a mark.
         plain = "utf-16-le" if self._encoding == "utf-16" else self._encoding
-        self._file.write((text + self._end).encode(plain, "replace"))
+        try:
+            self._file.write((text + self._end).encode(plain))
+        except UnicodeEncodeError as error:
+            sign = text[error.start : error.start + 1]
+            raise DataSourceError(
+                f"output: {sign!r} cannot be written in {self._encoding}, the encoding of the input; use --csv-dialect "
+                "plain or excel-de"
+            ) from None
 
     def close(self) -> None:
         """Do nothing: the file is not ours."""
