@@ -1,8 +1,7 @@
 """The fitness of a release: expected errors of counts by one and two columns, from the release alone.
 
 The error of a table of counts is the sum of |count - truth| over its cells, as a share of all rows: the mean relative
-error of a count, weighted by rows. Numbers are counted in `BINS` equal parts of their declared range, or by declared
-levels; codes by prefix.
+error of a count, weighted by rows. Numbers are counted in `BINS` parts of their range or by levels, codes by prefix.
 """
 
 import math
@@ -136,9 +135,8 @@ def spread(column: Column, lower: FloatArray, upper: FloatArray) -> tuple[FloatA
     edges = _edges(column)
     shares = [np.clip(np.minimum(upper, b) - np.maximum(lower, a), 0.0, None) for a, b in pairwise(edges)]
     squares = np.where(wide > 0, np.sum(np.square(shares), axis=0) / np.where(wide > 0, wide, 1.0) ** 2, 1.0)
-    if isinstance(column, Code):  # neighbours differ as categories do
-        return squares, squares
-    return squares, 1 - (1 - squares) * np.minimum(4 * wide / (column.high - column.low), 1.0)
+    near = 1.0 if isinstance(column, Code) else np.minimum(4 * wide / (column.high - column.low), 1.0)
+    return squares, 1 - (1 - squares) * near
 
 
 #: A number of rows that differs by more from a guess is doubtful, and a larger share of missing values.

@@ -435,10 +435,7 @@ Column: TypeAlias = Numeric | Categorical
 
 
 def even_edges(column: Numeric | Categorical, bins: int) -> FloatArray:
-    """Divide the axis of a column into equal bins; for whole numbers, as equal as possible.
-
-    Codes are divided by the longest prefixes that are not more than the bins, or else by the shortest that divide them.
-    """
+    """Divide the axis of a column into bins as equal as possible; codes by prefix, even if the shortest are more."""
     if not isinstance(column, Integer):
         return np.linspace(column.low, column.high, bins + 1)
     if isinstance(column, Code):

@@ -60,9 +60,8 @@ def of_model(synopsis: ModelSynopsis) -> Callable[..., tuple[float, bool]]:
         spread = MEAN_NOISE * np.sqrt(np.bincount(of, share**2 * variance[group]))
         noise = float(np.minimum(2 * model, spread).sum())
         off = max(float((np.abs(model - np.bincount(of, share * noisy.ravel()[group])) - spread).sum()), 0.0)
-        apart = dependence(weight * there.reshape(noisy.shape))
-        if len(asked) == 1 and isinstance(synopsis.domain.columns[asked[0]], Code):
-            apart = 1.0  # few codes of a pattern occur
+        few = len(asked) == 1 and isinstance(synopsis.domain.columns[asked[0]], Code)  # few codes of a pattern occur
+        apart = 1.0 if few else dependence(weight * there.reshape(noisy.shape))
         divided = apart * weight * float(rows @ (1 - share))
         return (noise + off + divided) / total
 

@@ -198,7 +198,7 @@ class ModelSynopsis(Synopsis):
             noise = size.max(axis=0) ** 2 * variance
             lumps = np.where(np.abs(weights[2] - weights[0]) > 1e-9, np.minimum(np.abs(weights[2]), 1), 0)
             part = np.minimum(size, np.abs(1 - size)).max(axis=0) * (lumps == 0)
-            # Two deviations are what such groups hold at most, as far as their noise tells.
+            # Two deviations: what such groups hold at most, up to noise.
             most = max(float(lumps @ counts), 0.0) / 2 + math.sqrt(float((lumps**2 * variance).sum()))
             apart = float(((part * np.maximum(counts, math.sqrt(m.variance))) ** 2).sum()) + most**2
             found.append((float(weights[0] @ counts), max(float(noise.sum()), 1e-9), apart))

@@ -252,12 +252,11 @@ def _lumps(synopsis: Synopsis, terms: Terms, leaves: Any) -> float:
     """Return the variance of codes: all rows of a leaf that a question cuts, or none, may have the codes asked for."""
     most = np.zeros(len(synopsis.weights[leaves]))
     for factor, query in terms:
-        for axis in query:
-            if isinstance(synopsis.domain.columns[axis], Code):
-                part = shares(synopsis, {axis: query[axis]}, leaves)
-                rest = shares(synopsis, {j: on for j, on in query.items() if j != axis}, leaves)
-                most = np.maximum(most, abs(factor) * rest * ((part > 1e-9) & (part < 1 - 1e-9)))
-    # Two deviations are what these leaves hold at most, as far as their noise tells.
+        for axis in (j for j in query if isinstance(synopsis.domain.columns[j], Code)):
+            part = shares(synopsis, {axis: query[axis]}, leaves)
+            rest = shares(synopsis, {j: on for j, on in query.items() if j != axis}, leaves)
+            most = np.maximum(most, abs(factor) * rest * ((part > 1e-9) & (part < 1 - 1e-9)))
+    # Two deviations: what these leaves hold at most, up to noise.
     held = max(float(most @ synopsis.weights[leaves]), 0.0)
     return (held / 2 + math.sqrt(float(most**2 @ synopsis.variances[leaves]))) ** 2
 
