@@ -107,6 +107,30 @@ def test_identifiers_can_be_hashed(folder: Path) -> None:
     assert all(len(name) == 16 for name in names)
 
 
+def test_a_table_that_nobody_received_is_taken_back(folder: Path) -> None:
+    history = ["--history", folder / "people.history"]
+    first = " ".join(anonymize(folder, "--k", 10, *history).output.split())
+    assert "Coarser groups last longer: with --max-depth 5" in first
+    assert f"discreet withdraw {folder / 'safe.csv'} --history {folder / 'people.history'}" in first
+    again = " ".join(anonymize(folder, "--k", 10, "--l", 3, *history).output.split())
+    assert "who left or changed hide" not in again
+    assert "Coarser groups" not in again
+    done = " ".join(run("withdraw", folder / "safe.csv", *history).output.split())
+    assert "The next release is checked with 1 earlier release. One of them is a table that this one replaced" in done
+    assert not list(folder.glob("safe.csv*"))
+    assert json.loads(run("withdraw", folder / "safe.csv", *history, "--json").output)["releases"] == 0
+    with pytest.raises(dc.errors.InvalidArgument, match=r"TABLE must be a table of the history .*, which has: none"):
+        run("withdraw", folder / "safe.csv", *history)
+    anonymize(folder, "--k", 10, "--l", 3, *history)
+    promise = json.loads((folder / "safe.csv.guarantee.json").read_text(encoding="utf-8"))
+    assert not promise["parameters"].get("earlier_releases")
+    records = dc.datasets.people(1900, seed=3)
+    write_table(folder, records.table, records.domain)
+    told = anonymize(folder, "--k", 10, *history, "--on-conflict", "new", output="new.csv").output
+    assert "published before, because only people who were never published were asked for" in " ".join(told.split())
+    assert "--on-conflict" not in told
+
+
 def test_a_later_release_is_checked_with_the_history(folder: Path) -> None:
     history = ["--history", folder / "people.history"]
     first = anonymize(folder, "--k", 10, *history)

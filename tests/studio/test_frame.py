@@ -9,6 +9,7 @@ import pytest
 
 from discreet.studio import words
 from discreet.studio.app import SCREENS
+from discreet.studio.serve import warm
 from support.studio_client import browser
 
 
@@ -38,6 +39,15 @@ def test_templates_hold_no_inline_script_or_style_and_ask_nothing_of_the_network
             text = place.read_text(encoding="utf-8")
             assert not re.search(r"""\sstyle=|\son\w+=["']|<style|<script(?! src="/static/)|javascript:""", text), place
             assert not re.search(r"https?://(?!www\.w3\.org/)|@import|url\(", text), place
+
+
+def test_warming_reads_every_template_that_a_page_uses(tmp_path: Path) -> None:
+    with browser(tmp_path / "home") as client:
+        warm(client.studio)
+        asked = set(client.studio._templates.cache or ())
+    held = Path(str(files("discreet.studio"))).joinpath("templates").iterdir()
+    used = {name for place in held for name in (place.name, *re.findall(r'"(\w+\.html)"', place.read_text()))}
+    assert {name for _, name in asked} == used
 
 
 def test_assets_are_small() -> None:

@@ -60,6 +60,12 @@ register_prepare(app)
 register_run(app, SHOWN)
 register_schema(app)
 register_studio(app)
+verb(
+    app,
+    option("table", "file", "The table that nobody received.", "safe.csv", required=True, positional=True),
+    option("history", "folder", "The release history that it is in.", "people.history", required=True),
+    examples=("withdraw february.csv --history people.history",),
+)(tables.withdraw)
 
 
 def _version(asked: bool) -> None:

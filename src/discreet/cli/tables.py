@@ -2,12 +2,15 @@
 
 import re
 import shlex
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from rich.markup import escape
 
 from discreet.cli.common import console, measures, preview, show_account, show_files, show_promise, warn_if_seeded
-from discreet.core import counted
+from discreet.core import counted, promise_place
+from discreet.errors import InvalidArgument
 
 
 def show_anonymous(result: Any) -> None:
@@ -24,7 +27,7 @@ def show_anonymous(result: Any) -> None:
         preview(release.table)
         return
     left_out, gone = result.figures["left_out"], result.figures["without_value"]
-    facts = release.guarantee.parameters
+    facts, asked = release.guarantee.parameters, result.job.parameters
     why = "" if not gone else " for missing values" if gone == left_out else f", {gone:,} of them for missing values"
     console.print(
         f"[bold]Table.[/] {counted(len(release), 'row')} in "
@@ -44,6 +47,12 @@ def show_anonymous(result: Any) -> None:
             )
     if facts.get("earlier_releases"):
         _show_earlier(facts)
+    elif "history" in asked and facts["method"] == "DensityTree" and "max_depth" not in asked:
+        console.print(
+            "This is the first release of its history. Coarser groups last longer: with [cyan]--max-depth 5[/], fewer "
+            "rows will be left out later.",
+            highlight=False,
+        )
     for name, n in result.figures.get("blank", {}).items():
         share = "every row" if n == len(release) else f"{n:,} of {counted(len(release), 'row')}"
         console.print(
@@ -62,6 +71,14 @@ def show_anonymous(result: Any) -> None:
             f"group has the same value. Try [cyan]{way}--l 2[/].",
             highlight=False,
         )
+    if folder := asked.get("history"):
+        typed = shlex.join(["discreet", "withdraw", str(result.files["release"]), "--history", str(folder)])
+        console.print(
+            "The table is in the history now, and the next one is checked with it. To change something before anyone "
+            f"receives it, take it back first: [cyan]{escape(typed)}[/]",
+            highlight=False,
+            soft_wrap=True,
+        )
     _files(result)
     preview(release.table if hasattr(release, "table") else release.head)
 
@@ -69,16 +86,47 @@ def show_anonymous(result: Any) -> None:
 def _show_earlier(facts: Any) -> None:
     """Show what the earlier releases cost: rows left out, and why, and merged cells."""
     before, new = facts["left_out_published_before"], facts["left_out_never_published"]
-    why = [f"{before:,} published before, so that people who left or changed hide among them"] * bool(before)
+    only_new = facts["on_conflict"] == "new"
+    reason = (
+        "the rules would not hold together with the earlier tables: someone left, changed, or was grouped otherwise"
+    )
+    reason = "only people who were never published were asked for" if only_new else reason
+    why = [f"{before:,} published before, because {reason}"] * bool(before)
     why += [f"{new:,} never published, because too few new people are in their groups"] * bool(new)
     if why:
-        much = before + new > 0.1 * (facts["rows"] + before + new)
+        much = not only_new and before + new > 0.1 * (facts["rows"] + before + new)
         told = f"Left out because of the {counted(facts['earlier_releases'], 'earlier release')}: {'; '.join(why)}."
         console.print(f"[yellow]{told}[/]" if much else told, highlight=False)
     if facts.get("leaves_merged", 0) > facts["cells"]:
         told = f"{counted(facts['leaves_merged'], 'cell')} had to be merged, so that the rules hold with the earlier "
-        told += "releases too. New people alone may have finer groups: [cyan]--on-conflict new[/]."
+        told += "releases too." if only_new else "releases too. New people alone may have finer groups: "
+        told += "" if only_new else "[cyan]--on-conflict new[/]."
         console.print(told, highlight=False)
+
+
+def withdraw(*, table: Path, history: Path) -> Iterator[Any]:
+    """Take back a table that nobody received: it is deleted, and later releases are not checked with it.
+
+    Never use it for a table that was handed out: whoever has it could compare it with the next one.
+    """
+    from discreet.anonymity import ReleaseHistory
+
+    found, own = ReleaseHistory(history), table.expanduser().absolute()
+    if not any(str(own) in entry.places for entry in found.entries):
+        known = ", ".join(repr(entry.table) for entry in found.entries) or "none"
+        raise InvalidArgument("TABLE", str(table), f"a table of the history {str(history)!r}, which has: {known}")
+    for place in (own, promise_place(own)):
+        place.unlink(missing_ok=True)
+    found.withdraw(own)
+    again = any(str(own) in entry.places for entry in found.entries)
+    yield {"table": str(own), "history": str(history), "releases": len(found.entries)}
+    console.print(
+        f"[bold]Withdrawn[/] and deleted: [cyan]{escape(str(table))}[/]. The next release is checked with "
+        f"{counted(len(found.entries), 'earlier release')}."
+        + " One of them is a table that this one replaced: if nobody received that either, repeat this."
+        * again,
+        highlight=False,
+    )
 
 
 def show_perturbed(result: Any) -> None:

@@ -2,11 +2,11 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from discreet.core import Guarantee, as_it_is, at_most, kept_text, rule_text, unit_kind, unit_noun
+from discreet.core import Guarantee, as_it_is, at_most, kept_text, plural, rule_text, unit_kind, unit_noun
 
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -63,22 +63,23 @@ def plain(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{str(k).replace('_', ' ')} {plain(v)}" for k, v in value.items()) or "none"
     if isinstance(value, (list, tuple)):
-        more = f" and {len(value) - 12:,} more" if len(value) > 12 else ""
+        more = f", … (+{len(value) - 12})" if len(value) > 12 else ""  # in every language
         return ", ".join(map(plain, value[:12])) + more or "none"
     return number(value) if isinstance(value, (int, float)) else str(value)
 
 
-def flat(value: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield nested settings or results by name, without long lists of numbers (curves)."""
+def flat(value: Mapping[str, Any], name: str = "", users: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
+    """Yield nested settings or results by name, without long lists of numbers (curves); the ``users`` names stay."""
     for key, inner in value.items():
-        own = f"{name} · {key}" if name else str(key)
+        key = str(key) if key in users else str(key).replace("_", " ")
+        own = f"{name} · {key}" if name else key
         if isinstance(inner, Mapping) and inner:
-            yield from flat(inner, own)
+            yield from flat(inner, own, users)
         elif isinstance(inner, (list, tuple)) and any(isinstance(v, Mapping) for v in inner):
             for i, each in enumerate(inner[:12], 1):
-                yield from flat(each if isinstance(each, Mapping) else {"": each}, f"{own} {i}")
+                yield from flat(each if isinstance(each, Mapping) else {"": each}, f"{own} {i}", users)
         elif not (isinstance(inner, (list, tuple)) and len(inner) > 12 and isinstance(inner[0], float)):
-            yield own.replace("_", " "), plain(inner)
+            yield own, plain(inner)
 
 
 def for_lawyers(guarantee: Guarantee) -> list[str]:
@@ -234,6 +235,7 @@ def _of_tables(guarantee: Guarantee) -> list[str]:
                 f"A {each} may have several rows. In one group {_share(share)} of the rows belong to one {each}. "
                 f"Someone who looks for that {each} there and picks a row is right that often."
             )
+        lines[1:1] = [] if drawn else _besides_k(facts, each)
         if kept:
             lines.append(kept_text(kept))
     if isinstance(apart := reached.get("k_by_columns"), dict):
@@ -262,6 +264,24 @@ def _of_tables(guarantee: Guarantee) -> list[str]:
         )
         if drawn:
             lines.append("The published rows are synthetic: they were drawn at random within the groups.")
+    return lines
+
+
+def _besides_k(facts: Mapping[str, Any], each: str) -> list[str]:
+    """Return what a table promises besides k: its rules of sensitive columns, and what holds with earlier releases."""
+    lines = []
+    for name, value in dict(facts.get("required", {})).items():
+        if isinstance(named := dict(facts["reached"]).get(name), Mapping):
+            said = f"In each group, {rule_text(name, value)} holds for"
+            if isinstance(value, Mapping) and value.get("kind") == "distinct":
+                said = f"Each group has at least {value['least']:g} different values of each of"
+            lines.append(f"{said} these columns: {', '.join(map(str, named))}.")
+    if n := facts.get("earlier_releases"):
+        k = int(facts["reached_together"]["k"])
+        told = (
+            f"No group of fewer than {k:,} {plural(each)} can be told apart with the help of earlier releases ({n:,})."
+        )
+        lines.append(told + " The other rules hold in each of them." * bool(lines))
     return lines
 
 

@@ -116,8 +116,8 @@ class Studio:
         return answer
 
     def compile(self) -> None:
-        """Read all templates, so that no page waits for its own."""
-        for name in self._templates.list_templates():
+        """Read all templates of pages, so that none waits for its own; of those of reports, pages use the parts."""
+        for name in (*PackageLoader("discreet.studio").list_templates(), "parts.html"):
             self._templates.get_template(name)
 
     def page(self, request: Request, template: str, status: int = 200, **content: Any) -> HTMLResponse:

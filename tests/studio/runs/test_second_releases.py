@@ -15,6 +15,7 @@ import pytest
 from discreet.jobs import Job
 from discreet.studio.runs import Run, Supervisor, child, runs_of
 from discreet.studio.runs.offer import history_of
+from discreet.studio.schema import Sheet
 from discreet.studio.workspace import Project
 from support.joined_tables import Person, together
 from support.studio_client import Browser, browser
@@ -189,3 +190,45 @@ def test_next_months_file_is_checked_with_this_months(client: Browser, tmp_path:
     assert [each.mark for each in client.studio.workspace.datasets(third, ["id"])] == [made.mark]
     client.post(f"/p/{third.id}/dataset", data={"dataset": "own"})
     assert history_of(client.studio.workspace.project(third.id)).folder != history_of(made).folder
+
+
+def test_the_report_of_a_run_is_in_the_language_of_the_page(client: Browser, table: Path) -> None:
+    made = project(client, table)
+    client.headers["accept-language"] = "de-DE,de;q=0.9"
+    run = plan(client, made)
+    client.studio.supervisor.do()
+    assert '<html lang="de">' in (run.folder / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("order", ["at once", "title first", "column first"])
+def test_a_later_version_takes_over_columns_and_marks_in_every_order_of_answers(
+    client: Browser, tmp_path: Path, table: Path, order: str
+) -> None:
+    """The known table was opened by a job file, and both have a title above the header."""
+    known, later = tmp_path / "june.csv", tmp_path / "july.csv"
+    for place in (known, later):
+        place.write_text("A title of the table\n" + table.read_text(), encoding="utf-8")
+    made = project(client, known)
+    made.schema_file.write_text('[source]\nskip = 1\ndecimal = ","\n' + SCHEMA, encoding="utf-8")
+    if order == "title first":  # before anything is known
+        made.schema_file.rename(tmp_path / "held")
+        page = client.post("/open", data={"path": str(later)}).text
+        assert "There is only one name. If it is a title above the table" in page
+        (tmp_path / "held").rename(made.schema_file)
+        begun = next(p for p in client.studio.workspace.projects() if p.source == str(later))
+        client.post(f"/p/{begun.id}/written", data={"skip": "1", "header": "names"})
+    page = client.post("/open", data={"path": str(later), "anew": "" if order == "title first" else "1"}).text
+    begun = next(p for p in client.studio.workspace.projects() if p.source == str(later))
+    if order != "title first":
+        assert "Yes, of june.csv" in page
+    if order == "column first":
+        sheet = Sheet.load(begun)
+        sheet.columns["age"] = {"bounds": [0, 90], "kind": "integer"}
+        sheet.save(begun)
+    client.post(f"/p/{begun.id}/dataset", data={"dataset": made.mark})
+    begun = client.studio.workspace.project(begun.id)
+    sheet, source = Sheet.load(begun), Sheet.load(begun).source
+    assert (sheet.waiting, sheet.unused, source.skip, source.decimal) == ([], {}, 1, ",")
+    assert sheet.columns["cost"]["role"] == "quasi-identifier"
+    assert sheet.columns["age"]["bounds"] == ([0, 90] if order == "column first" else [0, 63])
+    assert (begun.goal, begun.parameters) == (made.goal, made.parameters)

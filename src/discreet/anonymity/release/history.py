@@ -60,6 +60,11 @@ class Entry:
     digest: str = ""
     copies: tuple[str, ...] = ()
 
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The paths of the table and its copies."""
+        return (self.table, *self.copies)
+
 
 class _FolderLock:
     """The lock of a folder, shared by all histories of this process in that folder."""
@@ -178,29 +183,33 @@ class ReleaseHistory:
             except OSError as error:
                 raise cannot_write(path, error) from None
 
-    def withdraw(self, folder: str | Path) -> None:
-        """Note that the tables in a folder were deleted before anyone received them, so later releases ignore them.
+    def withdraw(self, place: str | Path) -> int:
+        """Note that tables were deleted before anyone received them, so later releases ignore them; return how many.
 
-        A release with a copy in another folder still counts, until that folder is withdrawn too.
+        Of a folder these are all tables in it, of a table only the last release there: an earlier one, which it
+        replaced, may have been handed out. A release with a copy elsewhere still counts, until that is withdrawn too.
         """
         if not self.folder.exists():
-            return
-        inside = str(Path(folder).absolute()) + os.sep
+            return 0
+        own = str(Path(place).expanduser().absolute())
         with self._locked():
-            for entry in self._all():
-                places = (entry.table, *entry.copies)
-                left = [place for place in places if not place.startswith(inside)]
-                if not left:
-                    self._mark(entry).touch(mode=0o600)
-                elif len(left) < len(places):
+            held = [entry for entry in self._all() if not self._mark(entry).exists()]
+            found = [entry for entry in held if any(each.startswith(own + os.sep) for each in entry.places)]
+            found += [entry for entry in held if own in entry.places][-1:]
+            for entry in found:
+                left = [each for each in entry.places if each != own and not each.startswith(own + os.sep)]
+                if left:
                     self._write(replace(entry, table=left[0], copies=tuple(left[1:])))
+                else:
+                    self._mark(entry).touch(mode=0o600)
+        return len(found)
 
     def _note_copy(self, entry: Entry, place: str) -> None:
         """Note a further copy of a table before it is written; a withdrawn release counts again."""
         if self._mark(entry).exists():
             self._write(replace(entry, table=place, copies=()))
             self._mark(entry).unlink()
-        elif place not in (entry.table, *entry.copies):
+        elif place not in entry.places:
             self._write(replace(entry, copies=(*entry.copies, place)))
 
     def _check(self, record: ReleaseRecord) -> None:

@@ -182,8 +182,8 @@ class _Count:
         )
         if secret and by_person:
             self.notes.append(
-                "not checkable: l and t count persons, whom the table does not identify; l is at most the number of "
-                "different values, which was counted"
+                f"not checkable: {'l counts' if asked == ['l'] else 'l and t count'} persons, whom the table does not "
+                "identify; l is at most the number of different values, which was counted"
             )
         for name in secret:
             coded = code_column(domain if domain is not None and name in domain.names else None, name, table[name])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.risk import loss_rows
-from discreet.core import at_most, kept_text, normal_width, plural
+from discreet.core import at_most, kept_text, normal_width, plural, unit_noun
 from discreet.core import counted as counted_of
 from discreet.reporting import views
 from discreet.reporting.language import translated
@@ -126,7 +126,8 @@ def _released(facts: dict[str, Any]) -> Answer:
 
 def _promised(facts: dict[str, Any]) -> Answer:
     promise, kept = facts["promise"], facts["parameters"].get("kept")
-    told = [("", prose(text)) for text in promise["plain"][:2]]
+    more = [text for text in promise["plain"][1:3] if text.startswith(("Each group ", "In each group, ", "No group "))]
+    told = [("", prose(text)) for text in promise["plain"][: 2 + len(more)]]
     if contradictions(facts):
         said = "The file does not keep its promise. The claim is shown below."
         if facts["checks"]["seal"] == "BROKEN":
@@ -134,7 +135,8 @@ def _promised(facts: dict[str, Any]) -> Answer:
         return Answer(PROMISED, "Nothing that you can rely on", [("bad", said)])
     if promise["epsilon"] is None:
         k = facts["parameters"].get("reached", {}).get("k")
-        headline = "No differential privacy" if k is None else f"Everyone is hidden among {int(k):,}"
+        among = "" if k is None else f"Everyone is hidden among {int(k):,} {plural(unit_noun(promise['unit']))}"
+        headline = among or "No differential privacy"
         if kept and k is not None:
             headline += " in the generalised columns"
             if "k" in kept:
@@ -181,6 +183,8 @@ def worrying(facts: dict[str, Any]) -> Answer:
         lines.append(("warn", f"Rows that are far apart can be distinguished: for them ε is up to {level}."))
     if kept:
         lines.append(("warn", kept_text(kept)))
+    left_out = _left_out(facts["parameters"])
+    lines += [line for line in left_out if line[0] == "warn"]
     if own := facts["parameters"].get("nearly_unique"):
         lines.append(("warn", _nearly_unique(own)))
     lines += [("warn", f"{text[:1].upper()}{text[1:]}.") for text in facts.get("warnings", ())]
@@ -202,7 +206,7 @@ def worrying(facts: dict[str, Any]) -> Answer:
         if found["homogeneous"] > 0:
             lines.append(("warn", f"{share(found['homogeneous'])} of the rows are in groups that reveal their {name}."))
     shown = release.get("marginals", [])
-    blank = sum(not m.get("divided", True) for m in shown)
+    blank = [m["column"] for m in shown if not m.get("divided", True)]
     if "comparison" in facts:
         lines.append(("warn", "This page uses the raw table: keep it internal."))
         together = facts["comparison"].get("together") or {"notes": []}
@@ -216,8 +220,10 @@ def worrying(facts: dict[str, Any]) -> Answer:
         )
         said = f"{good}{', the ledger adds up, the noise cannot be reproduced' if facts['ledger'] else ''}."
         lines.append(("good" if checks["seal"] == "intact" else "warn", said))
+    lines += [line for line in left_out if line[0] == "soft"]
     if blank:
-        lines.append(("soft", f"Not known: the distribution of {blank:,} of the columns."))
+        more = f" and {len(blank) - 12:,} more" if len(blank) > 12 else ""
+        lines.append(("soft", f"Not known: the distribution of {', '.join(blank[:12])}{more}."))
     lines += [("soft", f"{text[:1].upper()}{text[1:]}.") for text in checks.get("open", ())]
     if not facts["attacks"] and not facts["audits"]:
         lines.append(("soft", "Not known: how far an attack gets. No attack and no audit is attached."))
@@ -225,6 +231,21 @@ def worrying(facts: dict[str, Any]) -> Answer:
     if broken or facts.get("doubts"):
         headline = "A promise is broken" if broken else "The table may have been misread"
     return Answer(WORRYING, headline, lines)
+
+
+def _left_out(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Say how many rows of an anonymous table were left out, and why; a tenth of them is a warning."""
+    suppressed, dropped = facts.get("suppressed") or 0, facts.get("dropped_for_missing_values") or 0
+    tone = "warn" if 10 * (suppressed + dropped) > facts.get("rows", 0) + suppressed + dropped else "soft"
+    asked = facts.get("left_out_published_before", 0)
+    if facts.get("on_conflict") == "new" and asked:
+        yield "soft", f"Rows of people who were published before were left out, as asked: {asked:,}."
+        suppressed, asked = suppressed - asked, 0
+    if suppressed > 0:
+        more = f" Of them, {asked:,} were published before." if asked else ""
+        yield tone, f"Rows that were left out so that the rules hold: {suppressed:,}.{more}"
+    if dropped:
+        yield tone, f"Rows that were left out for missing values: {dropped:,}."
 
 
 def _nearly_unique(shares: Any) -> str:
@@ -242,7 +263,7 @@ def _declared(column: dict[str, Any]) -> str:
         coded = "".join(f", {side} {plain(column[side])}" for side in ("bottom", "top") if side in column)
         return " to ".join(end if isinstance(end, str) else number(end, 6) for end in column["bounds"]) + coded
     if "pattern" in column:
-        return f"codes {column['pattern']}"
+        return f"codes of the pattern {column['pattern']}"
     names = [f'"{c}"' if "," in str(c) else str(c) for c in column.get("categories", [])]
     return ", ".join(names[:12]) + (f" and {len(names) - 12:,} more" if len(names) > 12 else "")
 

@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from discreet.core import write_whole
+from discreet import engines
 from discreet.core.schema import ENCODINGS, Dialect, is_address, read_dialect
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs import Job
@@ -18,6 +18,7 @@ from discreet.studio import words
 from discreet.studio.app import Studio, Visit, seen
 from discreet.studio.jobs import open_job, opened, opened_before
 from discreet.studio.runs import runs_of
+from discreet.studio.schema import Sheet
 from discreet.studio.schema.values import read_form, shown_form
 from discreet.studio.screens.release import when
 from discreet.studio.tables import heads, uploads
@@ -123,6 +124,7 @@ async def bring(visit: Visit) -> Response:
 def show(visit: Visit, said: Mapping[str, str] | None = None, wrong: str = "") -> Response:
     """Show the head of the table, what was typed if it cannot be used, and rows only if the user asked for them."""
     project = visit.project
+    _read_as_known(visit.studio, project)
     content: dict[str, Any] = {"head": None, "rows": None, "fault": "", "kind": "", "suggested": []}
     try:
         if project.artifact:
@@ -214,14 +216,48 @@ def follow(visit: Visit) -> Response:
     if chosen != OWN:
         other = known[chosen].latest
         project.account = project.account or other.account
-        if not project.columns and set(other.columns) == set(names) and other.schema_file.is_file():
-            write_whole(project.schema_file, other.schema_file.read_text(encoding="utf-8"), private=True)
-            project.columns, project.unused = list(names), dict(other.unused)
-            project.goal, project.parameters, project.planned = other.goal, dict(other.parameters), dict(other.planned)
+        _take_over(project, other)
     for each in [project, *(twin for twin in twins if twin.id != project.id)]:  # one table, one answer
         each.follows = chosen
         each.save()
     return visit.to("data")
+
+
+def _take_over(project: Project, other: Project) -> None:
+    """Take over what was said of a known table where nothing was said of this one yet, whichever was answered first."""
+    mine, theirs = Sheet.load(project), Sheet.load(other)
+    there = [name for name in mine.order if mine.waits(name) or (name in mine.unused and not mine.unused[name])]
+    if all(name in mine.order for name in set(theirs.columns) - set(theirs.rest.get("functions", {}))):
+        mine.rest = {**theirs.rest, **mine.rest}  # facts name columns: they need all of them
+        there += [name for name in theirs.rest.get("functions", {}) if name not in mine.order]
+    for name in there:
+        if name in theirs.columns:
+            mine.unused.pop(name, None)
+            mine.columns[name] = theirs.columns[name]
+        elif theirs.unused.get(name):
+            mine.columns.pop(name, None)
+            mine.unused[name] = theirs.unused[name]
+    marks = {k: v for k, v in theirs.source.to_dict().items() if k in ("decimal", "thousands", "looked", *_LISTS)}
+    mine.rest["source"] = {**marks, **mine.source.to_dict()}
+    mine.order += [name for name in mine.columns if name not in mine.order]
+    mine.save(project)
+    if not project.goal:
+        project.goal, project.parameters, project.planned = other.goal, dict(other.parameters), dict(other.planned)
+
+
+def _read_as_known(studio: Studio, project: Project) -> None:
+    """Read a table of which nothing was said as a known one is read (sheet, title), if that finds the same people."""
+    if project.written or project.schema_file.is_file() or not project.source or project.unasked:
+        return
+    with suppress(DiscreetError):
+        if studio.workspace.datasets(project, heads.head_of(project).names):
+            return
+    for other in studio.workspace.projects():
+        with suppress(DiscreetError):
+            place = {k: v for k, v in (heads.said(other) or {}).items() if k in ("sheet", "skip")}
+            dialect = read_dialect(place)
+            if place and studio.workspace.datasets(project, engines.open(project.source, dialect=dialect).names):
+                return heads.say_written(project, dialect)
 
 
 def look(visit: Visit) -> Response:

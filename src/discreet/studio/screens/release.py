@@ -1,5 +1,6 @@
 """The screen `release`: what will be run, how far it has come, what came out."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -65,8 +66,11 @@ def start(visit: Visit) -> Response:
         return visit.to("release?notice=changed")
     if offer.refused or (offer.uncounted and not visit.form.get("uncounted")):
         return visit.to("release?notice=uncounted" if offer.uncounted else "release")
+    job, language = offer.job, visit.t.language  # type: ignore[attr-defined]
+    if language != "en" and "report" in job.outputs:  # its page is written as the studio is shown
+        job = replace(job, parameters={"language": language, **job.parameters})
     try:
-        run = visit.studio.supervisor.start(project, offer.job, number, offer.digest)
+        run = visit.studio.supervisor.start(project, job, number, offer.digest)
     except Busy:
         return visit.to("release?notice=busy")
     return visit.to(f"release/{run.number}")

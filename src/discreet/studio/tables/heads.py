@@ -52,16 +52,16 @@ def head_of(project: Project) -> Head:
         gone = "an uploaded table is removed when the studio ends; bring it again"
         why = gone if project.uploaded else "was it moved?"
         raise DataSourceError(f"data: {project.name!r} is not there; {why}")
-    said = _said(project)
+    found = said(project)
     # A database is asked again after a while, files when they changed.
     changed = tuple((f.st_size, f.st_mtime_ns) for f in files) or int(time.monotonic() // 30)
-    head = _head(project.source, changed, repr(said), said is not None and "header" in said)
+    head = _head(project.source, changed, repr(found), found is not None and "header" in found)
     if project.seen and not head.dialect.looked:  # in another project
         head = replace(head, dialect=replace(head.dialect, looked=MOST_ROWS))
     return replace(head, size=sum(f.st_size for f in files), files=len(files))
 
 
-def _said(project: Project) -> dict[str, Any] | None:
+def said(project: Project) -> dict[str, Any] | None:
     """Return what was said of how the table is written, None if nothing was."""
     if project.schema_file.is_file():
         found = tomllib.loads(project.schema_file.read_text(encoding="utf-8")).get("source", {})
@@ -158,7 +158,7 @@ def look(project: Project, wanted: bool) -> None:
         raise DataSourceError("rows: say first whether the first line names the columns")
     if wanted:
         project.mark_seen()
-    if wanted and not (_said(project) or {}).get("looked"):
+    if wanted and not (said(project) or {}).get("looked"):
         say_written(project, replace(head.dialect, looked=MOST_ROWS))
     project.looked = wanted
     project.save()
