@@ -55,10 +55,8 @@ def show_anonymous(result: Any) -> None:
         )
     for name, n in result.figures.get("blank", {}).items():
         share = "every row" if n == len(release) else f"{n:,} of {counted(len(release), 'row')}"
-        why = " Look at decimal and thousands marks." if n == len(release) else ""
         console.print(
-            f"[yellow]{escape(name)} is blank in {share}:[/] it was missing there, or not as declared.{why}",
-            highlight=False,
+            f"[yellow]{escape(name)} is blank in {share}:[/] it was missing there, or not as declared.", highlight=False
         )
     for name, share in facts.get("nearly_unique", {}).items():
         console.print(

@@ -166,8 +166,5 @@ def doubts(
 
 
 def readable_error(rows: float) -> float:
-    """Return the standard error up to which noisy numbers show that a column of so many rows is not read at all.
-
-    Such a column is then ``SURE`` standard errors beyond what `doubts` allows: missed in one of thirty runs.
-    """
+    """Return the standard error at which a column that is not read is ``SURE`` errors beyond what `doubts` allows."""
     return (1 - _MANY_MISSING) * rows / (EMPTY_UP_TO + SURE)

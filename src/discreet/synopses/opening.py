@@ -243,8 +243,7 @@ def _check_of_table(
         more = Fraction(error / most)
         enough = (price * more**2).at(wanted.delta) if isinstance(price, Rho) and wanted.delta else stated.shown * more
         said = f"enough to tell {expected:,.0f} rows from none: its noise would be about ±{error:,.0f} rows"
-        fits = float(enough) < wanted.pure.shown
-        fix = f"check_first={at_most(float(enough), 2)}" if fits else "leaving it out, or a larger budget"
+        fix = f"check_first={at_most(float(enough), 2)}" if enough < wanted.pure.shown else "leaving it out"
         raise InvalidArgument("check_first", check_first, said, fix)
     return price
 
@@ -277,9 +276,8 @@ def _look_first(
     last = [np.arange(size) == size - 1 for size in grid.sizes]  # missing values
     job = MarginalsPass(grid, tuple(GroupedMarginal([j], [gap]) for j, gap in enumerate(last)))
     counted = source.marginals(job)
-    noisy = line.numbers(
-        np.array([counted[0].sum(), *(cells[1] for cells in counted)]), Moves(len(own) + 1, None, len(own) + 1)
-    )
+    moves = Moves(l1=len(own) + 1, l2_squared=len(own) + 1)
+    noisy = line.numbers(np.array([counted[0].sum(), *(cells[1] for cells in counted)]), moves)
     rows, *missing = noisy.values.tolist()
     gaps = dict(zip(own.names, missing, strict=True))
     said = doubts(rows, noisy.variance, expected, {n: (m, noisy.variance) for n, m in gaps.items()}, axes.unit)
@@ -376,8 +374,7 @@ def check_release(
         units = weights.units if copies and (weights := Weights.of(declared)) else 1
         per_row = _per_row(wanted.pure, declared.unit) / units
         _check_prices(per_row, wanted.pure.shown, share, model.size_share, public)
-        # Which noise a budget with a δ gets is decided later.
-        expected = None if wanted.delta else getattr(model, "expect_rows", None) or public
+        expected = None if wanted.delta else getattr(model, "expect_rows", None) or public  # a δ: decided later
         _check_of_table(getattr(model, "check_first", None), wanted, len(axes), declared.unit, expected, wide=False)
         stated = isinstance(declared.unit, Person) or units > 1 or getattr(model, "rho", None) is not None
         check(axes, per_row.amount if stated else model.epsilon)

@@ -1,15 +1,7 @@
 """The job `ask`: count rows of a saved synopsis by a condition. It costs no privacy."""
 
-from typing import Any
-
 from discreet.jobs.declare import Kind
 from discreet.jobs.options import FORM, data, option, release
-
-
-def _together(job: Any) -> None:
-    if not job.parameters.get("question") and not job.parameters.get("by"):
-        raise KIND.wrong("question", None, lambda say: f"given, or {say('by', ['sex'])} for all rows by a column")
-
 
 KIND = Kind(
     name="ask",
@@ -25,7 +17,6 @@ KIND = Kind(
     ),
     outputs=(release("The answer, or one row per group: CSV, Excel (.xlsx) or Parquet.", "table.xlsx", name="table",
         required=False),),
-    together=_together,
     examples=(
         "ask s.parquet \"age between 30 and 40 and sex = 'f'\"",
         'ask s.parquet "cost > 50" --by sex --json',

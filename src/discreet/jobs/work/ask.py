@@ -18,15 +18,9 @@ def run(job: Job) -> JobResult:
     facts = {} if place is None else format_facts(place, made.domain, **job.form)
     job.declared.check_columns("by", job.parameters.get("by", ()), made.domain.names, "columns of the synopsis")
     question, level = job.parameters.get("question"), float(job.parameters.get("level", 0.95))
-    found = made.ask(question) if question else made.count()
+    found, said = (made.ask(question), question) if question else (made.count(), "all rows")
     low, high = found.interval(level)
-    figures = {
-        "question": question or "all rows",
-        **found.to_dict(),
-        "level": level,
-        "low": known(low),
-        "high": known(high),
-    }
+    figures = {"question": said, **found.to_dict(), "level": level, "low": known(low), "high": known(high)}
     groups = None
     if job.parameters.get("by") and math.isfinite(high):
         groups = made.table(*map(str, job.parameters["by"]), where=question or None, level=level)
@@ -42,6 +36,10 @@ def run(job: Job) -> JobResult:
 
 
 def check(job: Job) -> None:
-    """Check the file to write; the columns are in the synopsis."""
+    """Check the file to write, and that something is asked; the columns are in the synopsis."""
+    if not job.parameters.get("question") and not job.parameters.get("by"):
+        raise job.declared.wrong(
+            "question", None, lambda say: f"given, or {say('by', ['sex'])} for all rows by a column"
+        )
     if "table" in job.outputs:
         check_target(job.places()["table"], promised=False)
