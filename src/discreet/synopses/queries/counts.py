@@ -105,7 +105,9 @@ def added(synopsis: Synopsis, terms: Terms) -> Count:
     everything = sum(c for c, query in terms if not query)
     possible = [(c, query) for c, query in terms if not synopsis._impossible(query)]
     if terms and not possible:
-        return Count(0.0, 0.0, asked=asked, note="declared not to occur: rows that say otherwise were left out or moved")
+        return Count(
+            0.0, 0.0, asked=asked, note="declared not to occur: rows that say otherwise were left out or moved"
+        )
     parts = tuple((c, query) for c, query in possible if query)
     if not parts:
         spread = abs(everything) * math.sqrt(synopsis.total_variance)
