@@ -338,13 +338,15 @@ def fitness(domain: Domain, found: Outlook) -> Fitness:
     With a number of persons, each has as many rows as the best bound uses.
     """
     each = min(found.bounds, key=lambda bound: bound.error).rows if found.bounds else 1
-    fine, cells = public_grid(domain).sizes, [cells_of(column) for column in domain]
-    one, two = (_pair_error(len(domain), found.epsilon, found.delta, ways) for ways in (1, 2))
+    # Rules replace columns by differences, and leave out sums: as if such columns were counted in the finest cells.
+    made, cells = domain.modelled(), [cells_of(column) for column in domain]
+    fine = dict(zip(made.names, public_grid(domain).sizes, strict=True))
+    one, two = (_pair_error(len(made), found.epsilon, found.delta, ways) for ways in (1, 2))
 
     def error(*axes: int) -> tuple[float, bool]:
         size, noise = math.prod(cells[axis] for axis in axes), two
         if len(axes) == 1:  # counted in finer cells, of which few hold most rows, or by adding up those of a pair
-            own = one * math.sqrt(min(max(fine[axes[0]] / size, 1), 4))
+            own = one * math.sqrt(min(max(fine.get(domain.names[axes[0]], math.inf) / size, 1), 4))
             noise = min(own, two * math.sqrt(BINS)) if len(cells) > 1 else own
         return MEAN_NOISE * each * size * noise / found.n, False
 

@@ -72,3 +72,13 @@ def test_the_risk_of_a_release_is_measured_by_the_columns_of_its_promise(
     assert (named["k"], named["classes"]) == (told["k"], told["classes"])
     Path("safe.csv.guarantee.json").write_text("{")
     said(capsys, "risk", "safe.csv", code=2)
+
+
+def test_a_sensitive_column_that_is_blank_everywhere_is_not_said_to_be_revealed(
+    workdir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = SCHEMA.replace('categories = ["no", "yes"]', 'bounds = [0, 9]\nmissing = "own"')
+    write_table(workdir, "age,zip,ill\n" + '30,10,"5,5"\n' * 50, schema)
+    told = said(capsys, *ANONYMIZE)
+    assert "ill is blank in every row: it was missing there, or not as declared. Look at decimal" in told
+    assert "reveal" not in told

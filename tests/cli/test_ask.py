@@ -77,3 +77,14 @@ def test_a_job_file_asks_the_same(release: Path) -> None:
     job = Job("ask", str(release), parameters={"question": "age < 50"})
     assert Job.from_toml(job.to_toml()) == job
     assert job.run().artifact.value == dc.Synopsis.load(release).ask("age < 50").value
+
+
+def test_groups_of_all_rows_need_no_question(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = release.parent / "all.csv"
+    assert exit_code("ask", release, "--by", "sex", "-o", target, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["question"], told["value"]) == ("all rows", dc.Synopsis.load(release).count().value)
+    assert told["groups"] == dc.Synopsis.load(release).table("sex").to_arrow().to_pylist()
+    assert target.read_text().count("\n") == 3
+    assert exit_code("ask", release) == 2
+    assert "QUESTION must be given, or --by sex for all rows" in " ".join(capsys.readouterr().err.split())

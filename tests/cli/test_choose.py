@@ -81,3 +81,15 @@ def test_questions_are_asked_at_a_terminal_only(monkeypatch: pytest.MonkeyPatch)
     typed = iter(["nothing", "9", "2", "staff", "1"])
     monkeypatch.setattr("typer.prompt", lambda _: next(typed))
     assert "discreet anonymize people.csv --schema schema.toml --k 5 -o anonymous.csv" in run("choose").output
+
+
+def test_accounts_are_made_for_the_unit_of_the_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ("choose", "--want", "counts", "--who", "public", "--often", "monthly")
+    assert "add its column to account create: --person COLUMN" in " ".join(run(*words).output.split())
+    unit = '[unit]\nhousehold = "id"\nrows = 4\n'
+    folder_with_a_table(tmp_path, unit + SCHEMA.replace('"identifier"', '"person"'))
+    assert "--person id" in run(*words).output
+    for line in choosing.commands("synopsis", "public", "monthly", "people.csv", "schema.toml", ""):
+        done = run(*shlex.split(line)[1:], catch=True)
+        assert done.exit_code == 0, (line, done.output)

@@ -155,6 +155,19 @@ def test_the_verb_tells_prints_json_and_writes_a_page(tmp_path: Path, capsys: py
     assert text.count("<svg") == 7
 
 
+def test_a_schema_with_rules_is_planned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A difference replaces a column of the model, and a sum has none: every declared column is still named."""
+    days = ("2025-01-01", "2025-12-31")
+    columns = {"ward": (0, 60), "drugs": (0, 20), "total": (0, 80), "came": days, "left": days}
+    rules = ["came <= left", "total = ward + drugs"]
+    (tmp_path / "s.toml").write_text(dc.Domain(columns, rules=rules).to_toml())
+    told = json.loads(
+        printed(capsys, "plan", "--rows", 1600, "--schema", tmp_path / "s.toml", "--epsilon", 3, "--json")
+    )
+    assert set(told["fitness"]["columns"]) == set(columns)
+    assert all(0 < told["fitness"]["errors"][i][i] <= 2 for i in range(len(columns)))
+
+
 def test_a_sparkline_spans_its_range() -> None:
     assert sparkline([100, 10, 1]) == "█▅▁"
     assert sparkline([3, 3]) == "▁▁"

@@ -231,3 +231,12 @@ def test_the_next_command_names_no_unit_that_the_schema_has(people: Path, capsys
     schema.unlink()
     said = _run(capsys, "schema", people, "--declare", "Patient=person", "-o", schema)
     assert "--person Patient --person-rows 8" in said
+
+
+def test_a_name_that_occurs_twice_below_a_title_is_numbered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("Auszug,,\nAlter,Zustand,Zustand\n30,gut,Reha\n")
+    assert list(_schema(capsys, table, "--skip", 1)["columns"]) == ["Alter", "Zustand", "Zustand_2"]
+    assert "Several columns have one name, Zustand. Later ones are numbered" in table.with_name("s.toml").read_text()
+    table.write_text("Alter,Zustand,Zustand\n30,gut,Reha\n")
+    assert "may be a record" in _run(capsys, "schema", table, code=2)

@@ -69,7 +69,7 @@ def test_orders_are_modelled_by_their_difference(text, columns, low):
     ("rules", "said"),
     [
         (["admision <= discharge"], "try 'admission <= discharge'"),
-        (["a <= b"], "try 'admission <= discharge'"),
+        (["a <= b"], "try leaving the rule out, or declaring 'a'"),
         (["sex <= beds"], "is about 'sex'"),
         (["beds <= drugs"], "declare 'drugs' with kind = \"integer\""),
         (["admission <= beds"], "write a date against a date"),
@@ -194,3 +194,11 @@ def test_rows_are_mapped_one_by_one_so_that_a_rule_costs_nothing():
     # A row that breaks x < y counts as the nearest difference that does not.
     assert np.array_equal(alone[(1.0, 0.0)], alone[(1.0, 2.0)])
     assert np.array_equal(alone[(0.0, -1.0)], alone[(0.0, 1.0)])
+
+
+def test_a_rule_about_a_column_that_is_not_there_names_it() -> None:
+    """Another rule is never suggested: it would be a statement about the table that no one made."""
+    with pytest.raises(DiscreetError, match="'Entlassung' is not declared") as error:
+        dc.Domain({"Alter": (0, 110), "Kosten": (0, 9), "Gewicht": (0, 250)}, rules=["Kosten <= Entlassung"])
+    assert "try leaving the rule out, or declaring 'Entlassung'" in str(error.value)
+    assert "Alter" not in str(error.value)

@@ -157,3 +157,21 @@ def test_columns_that_were_never_split_are_not_known() -> None:
     place = domain.position(tree.uncut[0])
     assert np.isnan(tree.fitness().errors[place]).all()
     assert "not known" in str(tree.fitness())
+
+
+def test_codes_are_counted_by_prefix_and_numbers_by_declared_levels() -> None:
+    rng = np.random.default_rng(1)
+    known = np.array(["I21.0", "E11.9", "J18.0", "K29.7", "S72.0", "G40.3", "A09.0", "O80"])
+    table = pa.table({"icd": known[rng.integers(0, 8, 1600)], "age": np.clip(rng.normal(60, 20, 1600), 0, 110).round()})
+    levels = "0..17 child, 18..39 young, 40..64 middle, 65..79 old, 80+ very old"
+    plain = dc.Domain({"icd": dc.Code(r"[A-Z]\d{2}(\.\d)?"), "age": dc.Integer(0, 110)})
+    named = dc.Integer(0, 110, levels=levels, role="quasi-identifier")
+    made = dc.MarginalSynopsis(0.2, plain, delta=1e-9, random_state=1).fit(table).synopsis_
+    drawn = made.sample(1600, rng=1)
+    true = true_errors(table, drawn, plain)[0, 0]
+    assert true > 0.4  # by first letters: most of them never occur
+    assert made.fitness().errors[0, 0] >= true
+    cells = dc.anonymity.DensityTree(k=20, domain=dc.Domain({"age": named})).fit_transform(table.select(["age"]))
+    assert str(fitness_of(cells.table, cells.guarantee)) == "Counts by age are exact."
+    compared = dc.evaluation.compare_tables(table, drawn, domain=plain).marginals[1]
+    assert compared.errors[compared.sets.index(("icd",))] == pytest.approx(true / 2)

@@ -61,6 +61,52 @@ def test_a_misread_table_stops_and_only_the_check_is_charged(
     assert account.entries[0].digest is None or account.entries[0].digest == ""
 
 
+def test_a_check_too_weak_to_decide_is_refused_and_the_stated_one_finds_misread_tables() -> None:
+    """Missed in about one of thirty runs; 40 runs miss six or more with a chance below 0.002."""
+    n, names = 1600, [f"x{i}" for i in range(12)]
+    who = pa.array([f"p{i // 4}" for i in range(n)])
+    good = pa.table({**{name: ["5.5"] * n for name in names}, "who": who})
+    bad, empty = pa.table({**{name: ["5,5"] * n for name in names}, "who": who}), good.slice(0, 0)
+    unit, columns = dc.Person("who", rows=4), {"who": {"role": "person"}, **dict.fromkeys(names, (0, 9))}
+    for more in ({}, {"delta": 1e-9}):
+        made = dc.MarginalSynopsis(3.0, dc.Domain(columns, unit=unit), check_first=0.05, expect_rows=n, **more)
+        with pytest.raises(InvalidArgument, match="enough to tell 1,600 rows from none") as error:
+            made.fit(bad)
+        enough = float(str(error.value).split("check_first=")[-1])
+        assert 0.2 < enough < 1
+        missed = 0
+        for seed in range(20):
+            made = made.set_params(check_first=enough, random_state=seed)
+            for table in (bad, empty):
+                try:
+                    made.fit(table)
+                except DataSourceError:
+                    continue
+                missed += 1
+        assert missed < 6
+        made.fit(good)
+    weak = dc.MarginalSynopsis(0.3, dc.Domain(columns, unit=unit), check_first=0.1, expect_rows=n)
+    with pytest.raises(InvalidArgument, match="leaving it out, or a larger budget"):
+        weak.fit(bad)
+
+
+@pytest.mark.parametrize("more", [{}, {"delta": 1e-9}], ids=["pure", "with a delta"])
+def test_the_account_shows_what_was_asked_for(tmp_path: Path, more: dict[str, float]) -> None:
+    """The whole budget after a release, with the check inside; the check's own epsilon after a stop."""
+    for table, price in ((patients(), 2.0), (patients(unread=1.0), 0.2)):
+        account = dc.Account.create(tmp_path / str(price), dataset="patients", epsilon=3, delta=1e-6)
+        made = dc.MarginalSynopsis(2.0, DOMAIN, check_first=0.2, expect_rows=4000, ledger=account, **more)
+        if price == 2.0:
+            checked = made.fit(table).guarantee_.ledger[0]
+            whole = sum(line.amount for line in made.guarantee_.ledger)
+            assert checked.amount <= whole / 10  # in ρ too: the check pays for (0.2, δ), and no more
+        else:
+            with pytest.raises(DataSourceError, match=r"This cost epsilon 0\.2( with delta 1e-09)?, which stays spent"):
+                made.fit(table)
+        assert float(account.spent) == pytest.approx(price, rel=1e-6)
+        assert float(account.spent) <= price
+
+
 def test_a_check_is_not_fooled_by_persons(tmp_path: Path) -> None:
     """Rows that lack a value are seen, although persons are bounded to rows that can be read."""
     for rows in (4, "auto"):

@@ -3,6 +3,7 @@
 import shlex
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -54,6 +55,8 @@ def choose(*, data: str, schema: str, column: str, **answers: str | None) -> Ite
             console.print(f"  [cyan]{escape(line)}[/]", highlight=False, soft_wrap=True)
         console.print(f"Promised: {escape(each['promised'])}", highlight=False)
         console.print(f"[yellow]Not promised:[/] {escape(' '.join(each['not_promised']))}", highlight=False)
+    if not Path(schema).exists() and any("account create" in line for each in found for line in each["commands"]):
+        console.print("\nIf the schema will name a person, add its column to [cyan]account create[/]: --person COLUMN")
     roles = ", with roles for an anonymous table" if "anonymize" in [each["goal"] for each in found] else ""
     console.print(f"\nThe schema declares the columns{roles}. This drafts one:")
     draft = f"discreet schema {shlex.quote(data)} -o {shlex.quote(schema)}"

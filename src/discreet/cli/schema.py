@@ -82,6 +82,7 @@ def _draft(
         draft_schema,
         is_address,
         known_kind,
+        looks_like_a_record,
         merged,
         read_declarations,
         table_place,
@@ -98,7 +99,9 @@ def _draft(
     headed = source.headed
     if not names:
         raise DataSourceError(f"data: {data!r} has no first line to draft from; check the file")
-    if header is None and first_line.may_be_a_record(source):
+    # Whoever says where the names are has seen them: then a name that occurs twice is one.
+    twice = skip and source.parts[0].repeats and not looks_like_a_record(names)
+    if header is None and not twice and first_line.may_be_a_record(source):
         # The line is not quoted: it may be about a person.
         raise DataSourceError(
             f"data: the first line of {data!r} may be a record: it has numbers, dates, addresses, gaps or repeats; "
@@ -109,7 +112,8 @@ def _draft(
         hint = "There is only one name. If it is a title above the table, use --skip 1."
         found = replace(found, reasons=(*found.reasons, hint))
     if source.parts[0].repeats:
-        hint = "Several columns have one name. Later ones are numbered, as name_2."
+        same = [name for name in names if f"{name}_2" in names][:1] or ["name"]
+        hint = f"Several columns have one name, {same[0]}. Later ones are numbered, as {same[0]}_2."
         found = replace(found, reasons=(*found.reasons, hint))
     if rows and not source.types:
         found = first_line.look(found, source, rows)

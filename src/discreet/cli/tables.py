@@ -56,9 +56,11 @@ def _advice(result: Any, facts: Any) -> Iterator[str]:
     elif folder and facts["method"] == "DensityTree" and "max_depth" not in result.job.parameters:
         told = "This is the first release of its history. Coarser groups last longer: with [cyan]--max-depth 5[/], "
         yield told + "fewer rows will be left out later."
-    rows = counted(len(result.artifact), "row")
     for name, n in result.figures.get("blank", {}).items():
-        yield f"[yellow]{escape(name)} is blank in {n:,} of {rows}:[/] it was missing there, or not as declared."
+        rows = len(result.artifact)
+        part = "every row" if n == rows else f"{n:,} of {counted(rows, 'row')}"
+        why = " Look at decimal and thousands marks." * (n == rows)
+        yield f"[yellow]{escape(name)} is blank in {part}:[/] it was missing there, or not as declared.{why}"
     for name, share in facts.get("nearly_unique", {}).items():
         told = (
             f"[yellow]{100 * share:.0f} % of the rows have a value of {escape(name)} that occurs once:[/] who knows it "

@@ -80,10 +80,12 @@ from .fitness import BINS as BINS
 from .fitness import CAUSES as CAUSES
 from .fitness import EMPTY_UP_TO as EMPTY_UP_TO
 from .fitness import MEAN_NOISE as MEAN_NOISE
+from .fitness import SURE as SURE
 from .fitness import Fitness as Fitness
 from .fitness import bin_of as bin_of
 from .fitness import cells_of as cells_of
 from .fitness import doubts as doubts
+from .fitness import readable_error as readable_error
 from .fitness import spread as spread
 from .intervals import clopper_pearson as clopper_pearson
 from .intervals import normal_width as normal_width

@@ -1,7 +1,8 @@
 """The fitness of a release: expected errors of counts by one and two columns, from the release alone.
 
 The error of a table of counts is the sum of |count - truth| over its cells, as a share of all rows: the mean relative
-error of a count, weighted by rows. Numbers are counted in `BINS` equal parts of their declared range.
+error of a count, weighted by rows. Numbers are counted in `BINS` equal parts of their declared range, or by declared
+levels; codes by prefix.
 """
 
 import math
@@ -13,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.columns.kinds import Categorical, Column, even_edges
+from discreet.core.columns.kinds import Categorical, Code, Column, even_edges
+from discreet.core.columns.levels import lay_out
 from discreet.core.columns.unit import Person
 from discreet.core.output.figures import at_most
 
@@ -98,16 +100,26 @@ def _to(error: float) -> str:
     return f"to ±{said} %" if error else "exact"
 
 
+def _edges(column: Column) -> FloatArray:
+    """Return the ends of the cells in which counts by a column of numbers are made."""
+    tiers = {} if isinstance(column, (Categorical, Code)) or not column.levels else lay_out(column).tiers
+    if not tiers:
+        return even_edges(column, BINS)
+    levels = [sorted(at for at, own in tiers.items() if own <= depth) for depth in sorted(set(tiers.values()))]
+    chosen = max((cuts for cuts in levels if len(cuts) < BINS), key=len, default=levels[0])
+    return np.array([column.low, *chosen, column.high])
+
+
 def bin_of(column: Column, places: FloatArray) -> IntArray:
     """Return the bin in which counts by a column have each place; missing values come last."""
     named = isinstance(column, Categorical)
-    edges = np.arange(column.low + 1, column.high) if named else even_edges(column, BINS)[1:-1]
+    edges = np.arange(column.low + 1, column.high) if named else _edges(column)[1:-1]
     return np.where(np.isnan(places), len(edges) + 1, np.searchsorted(edges, places, side="right"))
 
 
 def cells_of(column: Column) -> int:
     """Return how many bins a column is counted in, with one for missing values where they have one."""
-    own = len(column.categories) if isinstance(column, Categorical) else len(even_edges(column, BINS)) - 1
+    own = len(column.categories) if isinstance(column, Categorical) else len(_edges(column)) - 1
     return own + (column.missing == "own")
 
 
@@ -121,14 +133,18 @@ def spread(column: Column, lower: FloatArray, upper: FloatArray) -> tuple[FloatA
     if isinstance(column, Categorical):
         squares: FloatArray = 1 / np.maximum(wide, 1.0)
         return squares, squares
-    edges = even_edges(column, BINS)
+    edges = _edges(column)
     shares = [np.clip(np.minimum(upper, b) - np.maximum(lower, a), 0.0, None) for a, b in pairwise(edges)]
     squares = np.where(wide > 0, np.sum(np.square(shares), axis=0) / np.where(wide > 0, wide, 1.0) ** 2, 1.0)
+    if isinstance(column, Code):  # neighbours differ as categories do
+        return squares, squares
     return squares, 1 - (1 - squares) * np.minimum(4 * wide / (column.high - column.low), 1.0)
 
 
 #: A number of rows that differs by more from a guess is doubtful, and a larger share of missing values.
 _FAR, _MANY_MISSING = 0.2, 0.3
+#: Numbers of fewer standard errors may be zero.
+SURE = 2.0
 CAUSES = "Look at decimal and thousands marks (5.089,83), at the sheet of a workbook, and at the header line"
 
 
@@ -149,3 +165,11 @@ def doubts(
             share = min(value / max(rows, 1.0), 1.0)
             said.append(f"about {100 * share:.0f} % of the values of {name!r} are missing or cannot be read")
     return tuple(said)
+
+
+def readable_error(rows: float) -> float:
+    """Return the standard error up to which noisy numbers show that a column of so many rows is not read at all.
+
+    Such a column is then ``SURE`` standard errors beyond what `doubts` allows: missed in one of thirty runs.
+    """
+    return (1 - _MANY_MISSING) * rows / (EMPTY_UP_TO + SURE)

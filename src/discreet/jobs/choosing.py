@@ -69,7 +69,9 @@ def _person(schema: str) -> tuple[str, bool]:
     try:
         known = tomllib.loads(Path(schema).read_text(encoding="utf-8"))
         unit, columns = known.get("unit"), known.get("columns", {})
-        named = [unit.get("person", "")] if isinstance(unit, dict) else []
+        # The key of the column says what the unit is called: person, household.
+        rest = ("rows", "group", "per_group")
+        named = [v for key, v in unit.items() if key not in rest] if isinstance(unit, dict) else []
         return [*named, *(n for n, said in columns.items() if said.get("role") == "person"), ""][0], bool(unit)
     except (OSError, ValueError, AttributeError):  # the command says what is wrong
         return "", False

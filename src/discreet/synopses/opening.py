@@ -23,6 +23,7 @@ from discreet import engines, noise
 from discreet.accounts import check_ledger
 from discreet.core import (
     CAUSES,
+    SURE,
     Categorical,
     Domain,
     Guarantee,
@@ -30,15 +31,17 @@ from discreet.core import (
     Person,
     Unit,
     as_domain,
+    at_most,
     check_unit,
     checks,
     dialect_of,
     doubts,
     options,
+    readable_error,
     released_columns,
     row_promise,
 )
-from discreet.core.budget import Epsilon, Rho, Wanted, wanted_of
+from discreet.core.budget import Epsilon, Price, Rho, Wanted, wanted_of
 from discreet.engines.passes import AxisGrids, CellCounts, GridMap, GroupedMarginal, MarginalsPass, RowMap, batch_rows
 from discreet.engines.persons import PersonTable, Weights, check_person
 from discreet.errors import DataSourceError, DiscreetWarning, InvalidArgument, InvalidType, SchemaError
@@ -188,10 +191,11 @@ def open_release(
     _check_prices(per_row, wanted.pure.shown, share, size_share, public)
     if weights is not None and check_first is not None:
         raise InvalidArgument("check_first", check_first, "left out where rows are counted by weight", "leaving it out")
-    checking = _check_of_table(check_first, wanted, len(axes))
     if check is not None:
         check(axes, per_row.amount if isinstance(unit, Person) or weights or rho is not None else epsilon)
     wide = gaussian is not None and wanted.rho is not None and gaussian(axes, wanted.pure, wanted.rho)
+    expected = n_rows if expect_rows is None else expect_rows
+    checking = _check_of_table(check_first, wanted, len(axes), unit, expected, wide=wide)
     asked = {**(asked or {}), "columns": list(axes.names)}
     charged = {"random_state": stream, "ledger": ledger, "job": job, "asked": asked, "copies": units}
     gate = Gate.open(wanted, gaussian=wide, unit=unit, **charged)
@@ -202,7 +206,6 @@ def open_release(
         axes, declared = axes.with_unit(person), declared.with_unit(person)
     if weights is not None:
         source = weights.table(source, wanted_axes, gate.free.key(8))
-    expected = n_rows if expect_rows is None else expect_rows
     facts = {} if expect_rows is None else {"expected_rows": expect_rows}
     if checking is not None:
         facts |= {"checked": _look_first(whole, declared, axes, gate, checking, expected)}
@@ -223,48 +226,73 @@ def open_release(
     return dataclasses.replace(opening, n_rows=float(found.values), n_rows_variance=found.variance, counts=kept)
 
 
-def _check_of_table(check_first: Any, wanted: Wanted, n_axes: int) -> Epsilon | None:
-    """Return the price of a check before a release, for one unit."""
+def _check_of_table(
+    check_first: Any, wanted: Wanted, n_axes: int, unit: Unit | None, expected: float | None, *, wide: bool
+) -> Price | None:
+    """Return the price of a check before a release, for one unit; refuse one that could not find a misread table."""
     if check_first is None:
         return None
-    price = Epsilon(checks.budget("check_first", check_first))
-    large = wanted.rho is not None and not price.as_rho() < wanted.rho  # what a pure step costs in ρ
-    if large or not price < wanted.pure or not law_for(price, Moves(l1=n_axes + 1)).drawable:
-        expected = f"a small part of the budget of epsilon {wanted.pure.shown:g}"
-        raise InvalidArgument("check_first", check_first, expected, f"check_first={wanted.pure.shown / 20:g}")
+    stated = Epsilon(checks.budget("check_first", check_first))
+    price = Rho.within(stated, wanted.delta) if wide and wanted.delta else stated
+    whole, moves = wanted.rho if isinstance(price, Rho) else wanted.pure, Moves(l1=n_axes + 1, l2_squared=n_axes + 1)
+    if not price < whole or not law_for(price, moves).drawable:
+        said = f"a small part of the budget of epsilon {wanted.pure.shown:g}"
+        raise InvalidArgument("check_first", check_first, said, f"check_first={wanted.pure.shown / 10:g}")
+    error = math.sqrt(law_for(_of_row(price, unit), moves).variance)
+    if expected and error > (most := readable_error(expected)):
+        more = Fraction(error / most)
+        enough = (price * more**2).at(wanted.delta) if isinstance(price, Rho) and wanted.delta else stated.shown * more
+        said = f"enough to tell {expected:,.0f} rows from none: its noise would be about ±{error:,.0f} rows"
+        fits = float(enough) < wanted.pure.shown
+        fix = f"check_first={at_most(float(enough), 2)}" if fits else "leaving it out, or a larger budget"
+        raise InvalidArgument("check_first", check_first, said, fix)
     return price
 
 
+def _of_row(price: Price, unit: Unit | None) -> Price:
+    """Return what a price of one unit is for one row; the most it can be where the number of rows is to be found."""
+    if not isinstance(unit, Person) or unit.rows == "auto":
+        return price
+    return price / (unit.l2_squared(grouped=False) if isinstance(price, Rho) else unit.l1)
+
+
 def _look_first(
-    source: engines.Source, declared: Domain, axes: Domain, gate: Gate, price: Epsilon, expected: float | None
+    source: engines.Source, declared: Domain, axes: Domain, gate: Gate, price: Price, expected: float | None
 ) -> dict[str, Any]:
     """Count rows and the missing values of each column with noise; raise if the table looks wrong by these numbers.
 
     Privacy
     -------
     Neighbours: add or remove one row. It changes the number of rows, and of missing values in each of d columns, by at
-    most 1: discrete Laplace noise of scale (d + 1)/ε on each. Of persons, as many rows are used as in the release.
-    Whether it raises follows from the noisy numbers. Price: ε, which stays charged if it raises.
+    most 1: discrete Laplace noise of scale (d + 1)/ε on each, or in a ρ budget discrete Gaussian noise of variance
+    (d + 1)/(2ρ), for the ρ that implies (ε, δ). Of persons, as many rows are used as in the release.
+    Whether it raises follows from the noisy numbers. Price: that ε or ρ, which stays charged if it raises.
     """
     every = Domain({c.name: {**declared.to_dict()[c.name], "missing": "own"} for c in released_columns(declared)})
     own, person = every.select(axes.names), gate.person
-    line = gate.hold("check: rows and missing values", price if person is None else price / person.l1, "sequential")
+    line = gate.hold("check: rows and missing values", _of_row(price, person), "sequential")
     if person is not None:
         source = PersonTable(source, person, every, own, gate.free.key(8)).bounded(person.l1)
     grid = AxisGrids(own, (1,) * len(own), (False,) * len(own))
     last = [np.arange(size) == size - 1 for size in grid.sizes]  # missing values
     job = MarginalsPass(grid, tuple(GroupedMarginal([j], [gap]) for j, gap in enumerate(last)))
     counted = source.marginals(job)
-    noisy = line.numbers(np.array([counted[0].sum(), *(cells[1] for cells in counted)]), Moves(l1=len(own) + 1))
+    noisy = line.numbers(
+        np.array([counted[0].sum(), *(cells[1] for cells in counted)]), Moves(len(own) + 1, None, len(own) + 1)
+    )
     rows, *missing = noisy.values.tolist()
     gaps = dict(zip(own.names, missing, strict=True))
-    if said := doubts(rows, noisy.variance, expected, {n: (m, noisy.variance) for n, m in gaps.items()}, axes.unit):
+    said = doubts(rows, noisy.variance, expected, {n: (m, noisy.variance) for n, m in gaps.items()}, axes.unit)
+    error = math.sqrt(noisy.variance)
+    if not said and (rows <= SURE * error or (expected and error > readable_error(expected))):
+        said = (f"about {max(rows, 0.0):,.0f} rows were counted, ±{error:,.0f}: the noise hides if values can be read",)
+    if said:
         spent = gate.book(gate.promise({}))
         raise DataSourceError(
-            f"the check stopped the release: {'; '.join(said)}. {CAUSES}. This cost {spent.accounting} "
-            f"{float(spent.spent):.4g}, which stays spent; the rest was not spent"
+            f"the check stopped the release: {'; '.join(said)}. {CAUSES}. This cost epsilon {spent.epsilon:.4g}"
+            f"{f' with delta {spent.delta:g}' if spent.delta else ''}, which stays spent; the rest was not spent"
         )
-    return {"rows": rows, "missing": gaps, "std_error": math.sqrt(noisy.variance)}
+    return {"rows": rows, "missing": gaps, "std_error": error}
 
 
 def _per_row(price: Epsilon, unit: Unit | None) -> Epsilon:
@@ -348,7 +376,9 @@ def check_release(
         units = weights.units if copies and (weights := Weights.of(declared)) else 1
         per_row = _per_row(wanted.pure, declared.unit) / units
         _check_prices(per_row, wanted.pure.shown, share, model.size_share, public)
-        _check_of_table(getattr(model, "check_first", None), wanted, len(axes))
+        # Which noise a budget with a δ gets is decided later.
+        expected = None if wanted.delta else getattr(model, "expect_rows", None) or public
+        _check_of_table(getattr(model, "check_first", None), wanted, len(axes), declared.unit, expected, wide=False)
         stated = isinstance(declared.unit, Person) or units > 1 or getattr(model, "rho", None) is not None
         check(axes, per_row.amount if stated else model.epsilon)
 

@@ -6,8 +6,10 @@ import json
 import os
 import pickle
 import stat
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ import pytest
 
 from discreet import Domain
 from discreet.anonymity import DensityTree, Generalization, Microaggregation, Mondrian, Release
-from discreet.anonymity.release.record import ReleaseRecord
+from discreet.anonymity.release.record import ReleaseRecord, following_column
 from discreet.anonymity.release.together import _records
 from discreet.core.budget.guarantee import Guarantee
 from discreet.errors import DataSourceError, FormatError, InvalidArgument, InvalidType, SchemaError
@@ -419,9 +421,12 @@ def test_two_identifiers_and_no_person_are_refused_and_the_advice_works(tmp_path
         first.record  # noqa: B018
     with pytest.raises(SchemaError, match="names 2 identifiers"):
         DensityTree(k=5, domain=domain).fit_transform(february, history=Past(ReleaseRecord.of(*_parts(_one()))))
-    advice = json.loads("{" + str(refused.value).partition("for example ")[2] + "}")
+    advice = tomllib.loads(str(refused.value).partition("for example ")[2])
     typed = Domain({**domain.to_dict(), **advice})
     assert DensityTree(k=5, domain=typed).fit_transform(january).record.identifiers == ("id",)
+    named: Any = SimpleNamespace(person=None, identifiers=("Fall Nr", "Patientennummer"))
+    with pytest.raises(SchemaError, match=r'for example Patientennummer = \{role = "person"\}'):
+        following_column(named)
 
 
 def _one() -> Release:

@@ -107,3 +107,22 @@ def test_neighbours_differ_by_no_more_than_is_promised(method: type, persons: bo
 
     replay(release, rows, other)
     replay(release, other, rows)
+
+
+@pytest.mark.parametrize("method", [dc.MarginalSynopsis, dc.GridSynopsis, dc.TreeSynopsis])
+def test_intervals_hold_for_codes_that_rows_have(method: type) -> None:
+    """Few codes of a pattern occur: a counted group may have all of its rows in the prefix that is asked for."""
+    known = np.array(["I21.0", "I50.1", "E11.9", "J18.0", "K29.7", "S72.0", "K35.8", "S82.1", "G40.3", "A09.0", "O80"])
+    domain = dc.Domain({"icd": dc.Code(r"[A-Z]\d{2}(\.\d)?"), "ward": ["a", "b", "c"]}, unit=dc.Person("who", rows=4))
+    held: dict[int, list[bool]] = {1: [], 2: [], 3: []}
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        icd, ward = known[rng.integers(0, 11, 1600)], rng.integers(0, 3, 1600)
+        table = pa.table({"icd": icd, "ward": np.array(["a", "b", "c"])[ward], "who": np.arange(1600) * 2 // 3})
+        more = {"delta": 1e-9} if method is dc.MarginalSynopsis else {}
+        made = method(1.0, domain, random_state=seed, **more).fit(table).synopsis_
+        for length, inside in held.items():
+            for prefix in {code[:length] for code in known}:
+                low, high = made.count(icd=f"{prefix}*").interval(0.95)
+                inside.append(low <= np.char.startswith(icd, prefix).sum() <= high)
+    assert all(np.mean(inside) >= 0.9 for inside in held.values())

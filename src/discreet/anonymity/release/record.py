@@ -227,11 +227,14 @@ def following_column(plan: TablePlan) -> str:
             'role = "identifier" or "person" for the column that says whose row it is'
         )
     if len(names) > 1:
+        from discreet.core.schema import known_kind, toml_key
+
         listed = ", ".join(map(repr, names))
+        likely = [name for name in names if (kind := known_kind(name)) and kind.declared.get("role") == "person"]
         raise SchemaError(
             f"people are followed from release to release by one column, and the schema names {len(names)} identifiers "
             f'({listed}) and no person: declare role = "person" for the one of them that stays the same for a person, '
-            f'for example "{names[0]}": {{"role": "person"}}'
+            f'for example {toml_key([*likely, *names][0])} = {{role = "person"}}'
         )
     return names[0]
 

@@ -38,6 +38,7 @@ from discreet.core import (
     MEAN_NOISE,
     BoolArray,
     Categorical,
+    Code,
     Column,
     Date,
     Fitness,
@@ -305,9 +306,10 @@ def one_of_each(released: pa.Table, guarantee: Guarantee) -> pa.Table:
             chosen = (np.cumsum(sets.members, axis=1)[sets.code] > which).argmax(axis=1)
             values = pa.array([*map(category_text, column.categories), None]).take(pa.array(chosen))
         else:
-            low, high = _ends(released, column)
+            low, high = _ends(released, column, guarantee.parameters)
             place = low + (high - low) * even
-            values = pa.array(np.round(place) if isinstance(column, Integer) else place, from_pandas=True)
+            place = np.round(place) if isinstance(column, Integer) else place
+            values = column.array(place) if isinstance(column, Code) else pa.array(place, from_pandas=True)
         made = made.set_column(made.column_names.index(column.name), column.name, values)
     return made
 
@@ -318,7 +320,7 @@ def _right(released: pa.Table, column: Column, facts: Mapping[str, Any]) -> Floa
         sets = _sets(released, column, facts)
         open_to: FloatArray = np.maximum(sets.members.sum(axis=1), 1).astype(np.float64)
         return spread(column, np.zeros(len(open_to)), open_to)[1][sets.code]
-    return spread(column, *_ends(released, column))[1]
+    return spread(column, *_ends(released, column, facts))[1]
 
 
 def _sets(released: pa.Table, column: Categorical, facts: Mapping[str, Any]) -> Sets:
@@ -330,10 +332,11 @@ def _sets(released: pa.Table, column: Categorical, facts: Mapping[str, Any]) -> 
     return read_sets(at, [category_text(c) for c in column.categories], facts.get("labels", {}).get(column.name, {}))
 
 
-def _ends(released: pa.Table, column: Column) -> tuple[FloatArray, FloatArray]:
+def _ends(released: pa.Table, column: Column, facts: Mapping[str, Any]) -> tuple[FloatArray, FloatArray]:
     """Return the stretch of the axis of a column that each cell admits; all of it for a cell that cannot be read."""
     at = printed_columns(column.name, released.column_names)
-    lower, upper = read_stretches(released[at[0]]), read_stretches(released[at[-1]])
+    meant = facts.get("labels", {}).get(column.name), getattr(column, "codes", None)
+    lower, upper = (read_stretches(released[name], *meant) for name in (at[0], at[-1]))
     if lower is None or upper is None:
         return np.full(len(released), column.low), np.full(len(released), column.high)
     half = 0.5 if isinstance(column, Integer) else 0.0  # the places of a whole number are from half below to half above

@@ -435,11 +435,16 @@ Column: TypeAlias = Numeric | Categorical
 
 
 def even_edges(column: Numeric | Categorical, bins: int) -> FloatArray:
-    """Divide the axis of a column into equal bins; for whole numbers, as equal as possible; for codes, by prefix."""
+    """Divide the axis of a column into equal bins; for whole numbers, as equal as possible.
+
+    Codes are divided by the longest prefixes that are not more than the bins, or else by the shortest that divide them.
+    """
     if not isinstance(column, Integer):
         return np.linspace(column.low, column.high, bins + 1)
     if isinstance(column, Code):
-        return np.append(column.codes.finest(bins) - 0.5, column.high)
+        cuts = {n: count for n, count in column.codes.cuts.items() if count > 1}
+        first = next((cuts[n] for n in column.levels or cuts if n in cuts), 1)
+        return np.append(column.codes.finest(max(bins, first)) - 0.5, column.high)
     return np.append(np.arange(column.low, column.high, -(-column.n_values // bins)), column.high)
 
 

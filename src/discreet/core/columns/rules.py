@@ -307,7 +307,11 @@ def _parsed(columns: Mapping[str, Column], label: str, text: Any) -> Iterator[Ru
         alike = [c.name for c in fits if [type(o) for o in fits].count(type(c)) > 1][:1]
         alike += [c.name for c in fits if alike and c.name != alike[0] and type(c) is type(columns[alike[0]])][:1]
         fix = repr(text.replace(strange[0], near)) if near else repr(" <= ".join(alike)) if alike else "leaving it out"
-        raise InvalidArgument(label, text, "about declared columns: sums with <=, <, >=, > or = between them", fix)
+        said = "about declared columns: sums with <=, <, >=, > or = between them"
+        if strange and not near and len(parts) > 2:
+            said = f"about declared columns, and {strange[0]!r} is not declared"
+            fix = f"leaving the rule out, or declaring {strange[0]!r}"
+        raise InvalidArgument(label, text, said, fix)
     for at in range(1, len(parts), 2):
         order = {"≤": "<=", "≥": ">=", "==": "="}.get(parts[at], parts[at])
         sides = [_summed(known, parts[at - 1]), _summed(known, parts[at + 1])]

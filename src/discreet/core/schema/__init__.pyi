@@ -18,6 +18,7 @@ from .dialect import lowered as lowered
 from .dialect import read_dialect as read_dialect
 from .draft import draft_schema as draft_schema
 from .file import looks_like_a_record as looks_like_a_record
+from .file import toml_key as toml_key
 from .file import toml_value as toml_value
 from .file import undeclared as undeclared
 from .file import write_toml as write_toml

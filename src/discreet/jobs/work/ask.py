@@ -17,13 +17,19 @@ def run(job: Job) -> JobResult:
     made, place = load_synopsis(job), job.places().get("table")
     facts = {} if place is None else format_facts(place, made.domain, **job.form)
     job.declared.check_columns("by", job.parameters.get("by", ()), made.domain.names, "columns of the synopsis")
-    question, level = job.parameters["question"], float(job.parameters.get("level", 0.95))
-    found = made.ask(question)
+    question, level = job.parameters.get("question"), float(job.parameters.get("level", 0.95))
+    found = made.ask(question) if question else made.count()
     low, high = found.interval(level)
-    figures = {"question": question, **found.to_dict(), "level": level, "low": known(low), "high": known(high)}
+    figures = {
+        "question": question or "all rows",
+        **found.to_dict(),
+        "level": level,
+        "low": known(low),
+        "high": known(high),
+    }
     groups = None
     if job.parameters.get("by") and math.isfinite(high):
-        groups = made.table(*map(str, job.parameters["by"]), where=question, level=level)
+        groups = made.table(*map(str, job.parameters["by"]), where=question or None, level=level)
         figures["groups"] = groups.to_arrow().to_pylist()
     figures["seeded"] = made.guarantee.seeded
     figures["warnings"] = list(made.warnings)

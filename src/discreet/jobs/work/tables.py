@@ -196,7 +196,7 @@ def _worries(release: Any, table: Any, quasi: list[str]) -> dict[str, dict[str, 
     if not secret or not len(release) or facts["output"] == "sample":
         return {"given_away": {}, "blank": dict(blank)}
     found = anonymity.risk(table, quasi, secret).sensitive
-    alike = {name: each.homogeneous for name, each in found.items() if each.homogeneous > 0}
+    alike = {n: each.homogeneous for n, each in found.items() if each.homogeneous > 0 and blank[n] < len(release)}
     return {"given_away": alike, "blank": dict(blank)}
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core import MEAN_NOISE, FloatArray, IntArray, bin_of, cells_of
+from discreet.core import MEAN_NOISE, Code, FloatArray, IntArray, bin_of, cells_of
 
 if TYPE_CHECKING:
     from discreet.synopses.marginals.measured import MeasuredMarginal
@@ -60,7 +60,10 @@ def of_model(synopsis: ModelSynopsis) -> Callable[..., tuple[float, bool]]:
         spread = MEAN_NOISE * np.sqrt(np.bincount(of, share**2 * variance[group]))
         noise = float(np.minimum(2 * model, spread).sum())
         off = max(float((np.abs(model - np.bincount(of, share * noisy.ravel()[group])) - spread).sum()), 0.0)
-        divided = dependence(weight * there.reshape(noisy.shape)) * weight * float(rows @ (1 - share))
+        apart = dependence(weight * there.reshape(noisy.shape))
+        if len(asked) == 1 and isinstance(synopsis.domain.columns[asked[0]], Code):
+            apart = 1.0  # few codes of a pattern occur
+        divided = apart * weight * float(rows @ (1 - share))
         return (noise + off + divided) / total
 
     @cache

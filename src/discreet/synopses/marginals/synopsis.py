@@ -176,29 +176,31 @@ class ModelSynopsis(Synopsis):
         """Answer a sum of questions from all noisy counts that cover these columns, without the model.
 
         Also return the variances of their noise and of how rows lie in groups that the question cuts: as the model has
-        them or uniformly, whichever differs more.
+        them or uniformly, whichever differs more. All rows of a group of codes, or none, may have the codes asked for.
         """
         known = self.measured
         found = []
         held = [{c: self._held(c, intervals) for c, intervals in query.items()} for _, query in terms]
-        lumps = any(self._cuts_prefix(c, intervals) for _, query in terms for c, intervals in query.items())
+        codes = [isinstance(column, Code) for column in self.domain.columns]
         for m, told, (groups, counts) in zip(known.measured, known.told, known.arrays, strict=True):
             if not told.issuperset(asked):
                 continue
-            weights = np.zeros((2, len(counts)))
+            weights = np.zeros((3, len(counts)))
             for (factor, _), inside in zip(terms, held, strict=True):
-                made = np.full((2, 1), factor)
+                made = np.full((3, 1), factor)
                 for c, of in zip(m.columns, groups, strict=True):
-                    side = _sides(of, *inside[c]) if c in inside else np.ones((2, int(of.max()) + 1))
-                    made = (made[:, :, np.newaxis] * side[:, np.newaxis]).reshape(2, -1)
+                    side = _sides(of, *inside[c], codes[c]) if c in inside else np.ones((3, int(of.max()) + 1))
+                    made = (made[:, :, np.newaxis] * side[:, np.newaxis]).reshape(3, -1)
                 weights += made
             # A single column keeps its mean variance; each of its bins has it by the number of its cells.
             cells = np.bincount(self._axis(m.columns[0])[3]) if len(m.columns) == 1 else np.ones(1)
-            size = np.abs(weights)
-            noise = size.max(axis=0) ** 2 * (cells / cells.mean()) * m.variance
-            part = np.minimum(size, np.abs(1 - size)).max(axis=0)
-            cut = (np.sqrt(part) if lumps else part) * np.maximum(counts, math.sqrt(m.variance))
-            apart = float(cut.sum() ** 2 if lumps else (cut**2).sum())
+            size, variance = np.abs(weights[:2]), (cells / cells.mean()) * m.variance
+            noise = size.max(axis=0) ** 2 * variance
+            lumps = np.where(np.abs(weights[2] - weights[0]) > 1e-9, np.minimum(np.abs(weights[2]), 1), 0)
+            part = np.minimum(size, np.abs(1 - size)).max(axis=0) * (lumps == 0)
+            # Two deviations are what such groups hold at most, as far as their noise tells.
+            most = max(float(lumps @ counts), 0.0) / 2 + math.sqrt(float((lumps**2 * variance).sum()))
+            apart = float(((part * np.maximum(counts, math.sqrt(m.variance))) ** 2).sum()) + most**2
             found.append((float(weights[0] @ counts), max(float(noise.sum()), 1e-9), apart))
         answers, noises, cuts = np.array(found).T
         trust = 1 / (noises + cuts)
@@ -212,11 +214,6 @@ class ModelSynopsis(Synopsis):
         inside = axis_share(lower, upper, intervals, self.domain.columns[axis])
         every = [np.bincount(bins, weights=w) for w in (rows * inside, inside, rows, np.ones(len(rows)))]
         return np.array(every[:2]), np.array(every[2:])
-
-    def _cuts_prefix(self, axis: int, intervals: Any) -> bool:
-        """Return whether intervals end within a counted prefix of a code: all of its rows may have one code."""
-        column, (lower, upper, _, _) = self.domain.columns[axis], self._axis(axis)
-        return isinstance(column, Code) and bool((axis_share(lower, upper, intervals, column) % 1).any())
 
     def _share(self, axis: int, intervals: Any) -> float:
         """Return the share of the model's rows that some intervals of a column hold."""
@@ -285,7 +282,8 @@ def _within(asked: Intervals, stretches: Sequence[tuple[float, float]]) -> bool:
     return all(sum(max(0.0, min(b, d) - max(a, c)) for c, d in stretches) >= b - a for a, b in asked)
 
 
-def _sides(groups: IntArray, inside: FloatArray, whole: FloatArray) -> FloatArray:
-    """Return how much of each group is held: as the model's rows lie, and uniformly."""
+def _sides(groups: IntArray, inside: FloatArray, whole: FloatArray, lumps: bool) -> FloatArray:
+    """Return how much of each group is held: as the model's rows lie, uniformly, and at most if one value has all."""
     pairs = zip(inside, whole, strict=True)
-    return np.array([np.bincount(groups, weights=a) / np.bincount(groups, weights=b) for a, b in pairs])
+    model, even = (np.bincount(groups, weights=a) / np.bincount(groups, weights=b) for a, b in pairs)
+    return np.array([model, even, np.where((even > 1e-9) & (even < 1 - 1e-9), 1.0, model) if lumps else model])

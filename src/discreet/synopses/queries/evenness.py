@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core import Categorical, Column, Date, FloatArray, IntArray, Integer, Intervals, by_days, later
+from discreet.core import Categorical, Code, Column, Date, FloatArray, IntArray, Integer, Intervals, by_days, later
 from discreet.synopses.queries import roughness
 
 spatial = later("scipy.spatial")
@@ -245,7 +245,21 @@ def variances(
     """
     every = slice(None) if leaves is None else leaves
     uneven = variance(synopsis, terms, covered, leaves) if covered else 0.0
-    return float(whole**2 @ synopsis.variances[every]), uneven
+    return float(whole**2 @ synopsis.variances[every]), uneven + _lumps(synopsis, terms, every)
+
+
+def _lumps(synopsis: Synopsis, terms: Terms, leaves: Any) -> float:
+    """Return the variance of codes: all rows of a leaf that a question cuts, or none, may have the codes asked for."""
+    most = np.zeros(len(synopsis.weights[leaves]))
+    for factor, query in terms:
+        for axis in query:
+            if isinstance(synopsis.domain.columns[axis], Code):
+                part = shares(synopsis, {axis: query[axis]}, leaves)
+                rest = shares(synopsis, {j: on for j, on in query.items() if j != axis}, leaves)
+                most = np.maximum(most, abs(factor) * rest * ((part > 1e-9) & (part < 1 - 1e-9)))
+    # Two deviations are what these leaves hold at most, as far as their noise tells.
+    held = max(float(most @ synopsis.weights[leaves]), 0.0)
+    return (held / 2 + math.sqrt(float(most**2 @ synopsis.variances[leaves]))) ** 2
 
 
 def variance(
