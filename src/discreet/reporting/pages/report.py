@@ -412,7 +412,8 @@ def _risk(risk: dict[str, Any]) -> list[tuple[str, str, str]]:
     called = persons["called"] if persons else "row"
     who = plural(called)
     rows = [
-        (f"smallest group, k{f' ({who})' * bool(persons)}", number(risk["k"]), f"everyone is hidden among this many {who}"),
+        (f"smallest group, k{f' ({who})' * bool(persons)}", number(risk["k"]),
+         f"everyone is hidden among this many {who}"),
         ("groups", number(risk["classes"]), "rows of one group are identical"),
         ("risk of being found, at most", share(found["max"]),
          "probability that a prosecutor picks the right row, worst group"),
