@@ -27,7 +27,7 @@ def show_anonymous(result: Any) -> None:
         preview(release.table)
         return
     left_out, gone = result.figures["left_out"], result.figures["without_value"]
-    facts, asked = release.guarantee.parameters, result.job.parameters
+    facts = release.guarantee.parameters
     why = "" if not gone else " for missing values" if gone == left_out else f", {gone:,} of them for missing values"
     console.print(
         f"[bold]Table.[/] {counted(len(release), 'row')} in "
@@ -35,73 +35,63 @@ def show_anonymous(result: Any) -> None:
         + (f"{counted(left_out, 'row')} {'was' if left_out == 1 else 'were'}" if left_out else "no row was")
         + f" left out{why}"
     )
-    if gone:
-        console.print('To keep rows with missing values, declare [cyan]missing = "own"[/] in the schema.')
-    for note in release.guarantee.assumptions:
-        if found := re.match(r"categories of '(.+?)'.* were grouped by how often", note):
-            given = shlex.quote(f"{found[1]}=groups.csv")
-            console.print(
-                f"To group categories by meaning, give [cyan]--hierarchy {escape(given)}[/]; if their order means "
-                'something, declare [cyan]kind = "ordered"[/] in the schema.',
-                highlight=False,
-            )
-    if facts.get("earlier_releases"):
-        _show_earlier(facts)
-    elif "history" in asked and facts["method"] == "DensityTree" and "max_depth" not in asked:
-        console.print(
-            "This is the first release of its history. Coarser groups last longer: with [cyan]--max-depth 5[/], fewer "
-            "rows will be left out later.",
-            highlight=False,
-        )
-    for name, n in result.figures.get("blank", {}).items():
-        share = "every row" if n == len(release) else f"{n:,} of {counted(len(release), 'row')}"
-        console.print(
-            f"[yellow]{escape(name)} is blank in {share}:[/] it was missing there, or not as declared.", highlight=False
-        )
-    for name, share in facts.get("nearly_unique", {}).items():
-        console.print(
-            f"[yellow]{100 * share:.0f} % of the rows have a value of {escape(name)} that occurs once:[/] who knows it "
-            "finds the row. Round it before the release.",
-            highlight=False,
-        )
-    way = "--method density-tree " if facts["method"] == "Microaggregation" else ""
-    for name, share in result.figures["given_away"].items():
-        console.print(
-            f"[yellow]{100 * share:.1f} % of the rows are in groups that reveal {escape(name)}:[/] everyone in the "
-            f"group has the same value. Try [cyan]{way}--l 2[/].",
-            highlight=False,
-        )
-    if folder := asked.get("history"):
-        typed = shlex.join(["discreet", "withdraw", str(result.files["release"]), "--history", str(folder)])
-        console.print(
-            "The table is in the history now, and the next one is checked with it. To change something before anyone "
-            f"receives it, take it back first: [cyan]{escape(typed)}[/]",
-            highlight=False,
-            soft_wrap=True,
-        )
+    for line in _advice(result, facts):
+        console.print(line, highlight=False, soft_wrap="discreet withdraw" in line)
     _files(result)
     preview(release.table if hasattr(release, "table") else release.head)
 
 
-def _show_earlier(facts: Any) -> None:
-    """Show what the earlier releases cost: rows left out, and why, and merged cells."""
+def _advice(result: Any, facts: Any) -> Iterator[str]:
+    """Yield what was lost and what is still weak in an anonymous table, each with what helps."""
+    if result.figures["without_value"]:
+        yield 'To keep rows with missing values, declare [cyan]missing = "own"[/] in the schema.'
+    for note in result.artifact.guarantee.assumptions:
+        if found := re.match(r"categories of '(.+?)'.* were grouped by how often", note):
+            told = escape(shlex.quote(f"{found[1]}=groups.csv"))
+            told = f"To group categories by meaning, give [cyan]--hierarchy {told}[/]"
+            yield f'{told}; if their order means something, declare [cyan]kind = "ordered"[/] in the schema.'
+    folder = result.job.parameters.get("history")
+    if facts.get("earlier_releases"):
+        yield from _earlier(facts)
+    elif folder and facts["method"] == "DensityTree" and "max_depth" not in result.job.parameters:
+        told = "This is the first release of its history. Coarser groups last longer: with [cyan]--max-depth 5[/], "
+        yield told + "fewer rows will be left out later."
+    for name, n in result.figures.get("blank", {}).items():
+        rows = len(result.artifact)
+        part = "every row" if n == rows else f"{n:,} of {counted(rows, 'row')}"
+        why = " Look at decimal and thousands marks." * (n == rows)
+        yield f"[yellow]{escape(name)} is blank in {part}:[/] it was missing there, or not as declared.{why}"
+    for name, share in facts.get("nearly_unique", {}).items():
+        told = (
+            f"[yellow]{100 * share:.0f} % of the rows have a value of {escape(name)} that occurs once:[/] who knows it "
+        )
+        yield told + "finds the row. Round it before the release."
+    way = "--method density-tree " if facts["method"] == "Microaggregation" else ""
+    for name, share in result.figures["given_away"].items():
+        told = f"[yellow]{100 * share:.1f} % of the rows are in groups that reveal {escape(name)}:[/] everyone in the "
+        yield f"{told}group has the same value. Try [cyan]{way}--l 2[/]."
+    if folder:
+        typed = shlex.join(["discreet", "withdraw", str(result.files["release"]), "--history", str(folder)])
+        told = "The table is in the history now. To change something before anyone receives it, take it back first: "
+        yield f"{told}[cyan]{escape(typed)}[/]"
+
+
+def _earlier(facts: Any) -> Iterator[str]:
+    """Yield what the earlier releases cost: rows left out, and why, and merged cells."""
     before, new = facts["left_out_published_before"], facts["left_out_never_published"]
     only_new = facts["on_conflict"] == "new"
-    reason = (
-        "the rules would not hold together with the earlier tables: someone left, changed, or was grouped otherwise"
-    )
+    reason = "with the earlier tables the rules would not hold: someone left, changed, or was grouped otherwise"
     reason = "only people who were never published were asked for" if only_new else reason
     why = [f"{before:,} published before, because {reason}"] * bool(before)
     why += [f"{new:,} never published, because too few new people are in their groups"] * bool(new)
     if why:
         much = not only_new and before + new > 0.1 * (facts["rows"] + before + new)
         told = f"Left out because of the {counted(facts['earlier_releases'], 'earlier release')}: {'; '.join(why)}."
-        console.print(f"[yellow]{told}[/]" if much else told, highlight=False)
+        yield f"[yellow]{told}[/]" if much else told
     if facts.get("leaves_merged", 0) > facts["cells"]:
         told = f"{counted(facts['leaves_merged'], 'cell')} had to be merged, so that the rules hold with the earlier "
-        told += "releases too." if only_new else "releases too. New people alone may have finer groups: "
-        told += "" if only_new else "[cyan]--on-conflict new[/]."
-        console.print(told, highlight=False)
+        finer = " New people alone may have finer groups: [cyan]--on-conflict new[/]."
+        yield f"{told}releases too.{'' if only_new else finer}"
 
 
 def withdraw(*, table: Path, history: Path) -> Iterator[Any]:
@@ -115,18 +105,16 @@ def withdraw(*, table: Path, history: Path) -> Iterator[Any]:
     if not any(str(own) in entry.places for entry in found.entries):
         known = ", ".join(repr(entry.table) for entry in found.entries) or "none"
         raise InvalidArgument("TABLE", str(table), f"a table of the history {str(history)!r}, which has: {known}")
-    for place in (own, promise_place(own)):
-        place.unlink(missing_ok=True)
+    own.unlink(missing_ok=True)
+    promise_place(own).unlink(missing_ok=True)
     found.withdraw(own)
-    again = any(str(own) in entry.places for entry in found.entries)
-    yield {"table": str(own), "history": str(history), "releases": len(found.entries)}
-    console.print(
-        f"[bold]Withdrawn[/] and deleted: [cyan]{escape(str(table))}[/]. The next release is checked with "
-        f"{counted(len(found.entries), 'earlier release')}."
-        + " One of them is a table that this one replaced: if nobody received that either, repeat this."
-        * again,
-        highlight=False,
-    )
+    left = found.entries
+    yield {"table": str(own), "history": str(history), "releases": len(left)}
+    told = f"[bold]Withdrawn[/] and deleted: [cyan]{escape(str(table))}[/]. The next release is checked with "
+    told += f"{counted(len(left), 'earlier release')}."
+    if any(str(own) in entry.places for entry in left):
+        told += " One of them is a table that this one replaced: if nobody received that either, repeat this."
+    console.print(told, highlight=False)
 
 
 def show_perturbed(result: Any) -> None:

@@ -107,17 +107,16 @@ def _central(guarantee: Guarantee, factor: str) -> list[str]:
     apart = "," if "," in guarantee.unit else ""
     whose = "their" if unit_kind(guarantee.unit) == "person" else "its"
     told = guarantee.parameters.get("weight")
+    weighed = (
+        f"Counts are weighted by {told['column']}; a row counts as {number(told['most'])} at most." if told else ""
+    )
     return [
         f"With and without {guarantee.unit}{apart} in the table, the probabilities of any possible release differ by a "
         f"factor of at most {factor}{_slack(guarantee)}.",
         f"This limits what anyone can learn from the release about {_given(guarantee)}: {whose} presence in the table, "
         "and what is recorded there. The limit holds whatever else they know and whatever they compute.",
         *_rows_only(guarantee),
-        *(
-            [f"Counts are weighted by {told['column']}; a row counts as {number(told['most'])} at most."]
-            if told
-            else []
-        ),
+        *filter(None, [weighed]),
     ]
 
 

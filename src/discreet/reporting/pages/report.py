@@ -213,11 +213,8 @@ def worrying(facts: dict[str, Any]) -> Answer:
         lines += [("warn", text) for text in together["notes"][1:]]
     weighed = bool(lines)
     if not weighed:
-        good = (
-            f"The {_guard(facts)} is intact"
-            if checks["seal"] == "intact"
-            else "The file is not sealed, so changes would go unnoticed"
-        )
+        good = f"The {_guard(facts)} is intact" if checks["seal"] == "intact" else ""
+        good = good or "The file is not sealed, so changes would go unnoticed"
         said = f"{good}{', the ledger adds up, the noise cannot be reproduced' if facts['ledger'] else ''}."
         lines.append(("good" if checks["seal"] == "intact" else "warn", said))
     lines += [line for line in left_out if line[0] == "soft"]
@@ -415,18 +412,12 @@ def _risk(risk: dict[str, Any]) -> list[tuple[str, str, str]]:
     called = persons["called"] if persons else "row"
     who = plural(called)
     rows = [
-        (
-            f"smallest group, k{f' ({who})' if persons else ''}",
-            number(risk["k"]),
-            f"everyone is hidden among this many {who}",
-        ),
+        (f"smallest group, k{f' ({who})' * bool(persons)}", number(risk["k"]),
+         f"everyone is hidden among this many {who}"),
         ("groups", number(risk["classes"]), "rows of one group are identical"),
-        (
-            "risk of being found, at most",
-            share(found["max"]),
-            "probability that a prosecutor picks the right row, worst group",
-        ),
-    ]
+        ("risk of being found, at most", share(found["max"]),
+         "probability that a prosecutor picks the right row, worst group"),
+    ]  # fmt: skip
     if persons and persons["largest_share"] is not None:
         told = f"a {called} with many rows of a group is easiest to find"
         rows.append((f"largest share of one {called}'s rows in a group", share(persons["largest_share"]), told))

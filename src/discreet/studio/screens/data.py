@@ -226,20 +226,18 @@ def follow(visit: Visit) -> Response:
 def _take_over(project: Project, other: Project) -> None:
     """Take over what was said of a known table where nothing was said of this one yet, whichever was answered first."""
     mine, theirs = Sheet.load(project), Sheet.load(other)
-    there = [name for name in mine.order if mine.waits(name) or (name in mine.unused and not mine.unused[name])]
-    if all(name in mine.order for name in set(theirs.columns) - set(theirs.rest.get("functions", {}))):
+    derived = theirs.rest.get("functions", {})
+    if {*theirs.columns} <= {*mine.order, *derived}:
+        mine.order += [name for name in derived if name not in mine.order]
         mine.rest = {**theirs.rest, **mine.rest}  # facts name columns: they need all of them
-        there += [name for name in theirs.rest.get("functions", {}) if name not in mine.order]
-    for name in there:
-        if name in theirs.columns:
-            mine.unused.pop(name, None)
-            mine.columns[name] = theirs.columns[name]
-        elif theirs.unused.get(name):
-            mine.columns.pop(name, None)
-            mine.unused[name] = theirs.unused[name]
+    for name in mine.order:
+        said = theirs.held(name)
+        if said and (mine.waits(name) or not mine.held(name)):
+            chosen, rest = (mine.columns, mine.unused) if name in theirs.columns else (mine.unused, mine.columns)
+            chosen[name] = said
+            rest.pop(name, None)
     marks = {k: v for k, v in theirs.source.to_dict().items() if k in ("decimal", "thousands", "looked", *_LISTS)}
     mine.rest["source"] = {**marks, **mine.source.to_dict()}
-    mine.order += [name for name in mine.columns if name not in mine.order]
     mine.save(project)
     if not project.goal:
         project.goal, project.parameters, project.planned = other.goal, dict(other.parameters), dict(other.planned)
