@@ -126,6 +126,29 @@ def _symbols_k(case: Case, m: re.Match[str]) -> Objections:
         yield "no k is promised"
 
 
+def _in_each_group(case: Case, m: re.Match[str]) -> Objections:
+    """A rule of sensitive columns is told as it was required, of the columns it was reached for."""
+    name = m["name"] or "l"
+    rule, reached = case.facts["required"].get(name), case.facts["reached"].get(name)
+    if not isinstance(rule, dict) or not isinstance(reached, dict):
+        yield f"{name} is not required"
+        return
+    if m["columns"] != ", ".join(reached):
+        yield f"the columns are {list(reached)}"
+    if m["least"] and (rule.get("kind") != "distinct" or float(m["least"]) != rule["least"]):
+        yield f"required is {rule}"
+    if m["amount"] and float(m["amount"]) != rule.get("least", rule.get("most")):
+        yield f"required is {rule}"
+
+
+def _told_apart(case: Case, m: re.Match[str]) -> Objections:
+    facts = case.facts
+    if _float(m["k"]) != facts["reached_together"]["k"] or int(m["n"]) != facts["earlier_releases"]:
+        yield f"it is {facts['reached_together']['k']} with {facts['earlier_releases']}"
+    if bool(m["other"]) != bool({"l", "t"} & set(facts["required"])):
+        yield "whether there are other rules is told wrongly"
+
+
 def _required(case: Case, m: re.Match[str]) -> Objections:
     name = m["name"] or ("probabilistic_k" if m["chance"] else "k_by_columns")
     rule = case.facts["required"].get(name)
@@ -376,6 +399,10 @@ SENTENCES: list[tuple[str, Check | str]] = [
      _only("syntactic", output="mean")),
     (r"no more is promised: neither that nobody can tell who is in the table, nor differential privacy",
      "a caveat: it promises nothing"),
+    (r"(?:Each group has at least (?P<least>[\d.e-]+) different values of each of|In each group, "
+     r"(?P<name>\w+) = (?P<amount>[\d.e-]+)(?: \(.+\))? holds for) these columns: (?P<columns>.+)\.", _in_each_group),
+    (r"No group of fewer than (?P<k>[\d,]+) \w+ can be told apart with the help of earlier releases \((?P<n>\d+)\)\."
+     r"(?P<other> The other rules hold in each of them\.)?", _told_apart),
     (r"the release history holds all earlier releases about these people, and .+",
      "releases that are not in the history are not in the bytes"),
     # ---- the words of reports
