@@ -83,8 +83,9 @@ class Fitness:
             errors = sorted(error for _, error in usable)
             middle, worst = _to(errors[len(errors) // 2]), _to(errors[-1]).removeprefix("to ")
             guessed = sum(bool(self.assumed[where[0], where[-1]]) for where, _ in usable)
-            more = [f"at worst {worst}"] * (worst not in middle)
-            more += [f"{len(usable):,} of {len(found):,}"] * (len(usable) < len(found))
+            what = "columns" if kind == "one column" else "pairs"
+            more = [f"{len(usable):,} of {len(found):,} {what}"] * (len(usable) < len(found))
+            more += [f"at worst {worst}"] * (worst not in middle)
             more += [f"{guessed:,} not measured but modelled"] * (guessed > 0)
             yield f"by {kind} \0mostly {middle}" + (f" ({', '.join(more)})" if more else "")
 

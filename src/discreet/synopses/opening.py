@@ -2,9 +2,9 @@
 
 If the unit is a person, the table is first replaced by one in which no person has more than a stated number of rows
 (`discreet.engines.persons`). What is ε-DP for one row is rows·ε-DP for one person by the triangle inequality for the
-privacy loss, and ρ-zCDP for one row is rows²·ρ-zCDP. With weights, a row is then replaced by at
-most 64 copies (`discreet.engines.persons.weighted`), which multiply in the same way; counts are published in copies and
-stated in weights. Nothing here has a δ of its own: that would not multiply so.
+privacy loss, and ρ-zCDP for one row is rows²·ρ-zCDP. With weights, a row is then replaced by at most 64 copies
+(`discreet.engines.persons.weighted`), which multiply in the same way; counts are published in copies and stated in
+weights. Nothing here has a δ of its own: that would not multiply so.
 """
 
 import dataclasses

@@ -310,8 +310,15 @@ def test_who_was_who_is_not_changed_by_later_tables() -> None:
     assert third.guarantee.parameters["left_out_published_before"] == 0
 
 
-def _two_months(one: list[tuple[Any, ...]], two: list[tuple[Any, ...]], role: str = "person", **later: Any) -> Release:
-    """Release two tables with who, age, ill and cost; k = 3. The second may declare age otherwise."""
+def _two_months(
+    one: list[tuple[Any, ...]],
+    two: list[tuple[Any, ...]],
+    role: str = "person",
+    k: tuple[int, int] = (3, 3),
+    way: str = "suppress",
+    **later: Any,
+) -> Release:
+    """Release two tables with who, age, ill and cost. The second may declare age otherwise."""
     names = ("who", "age", "ill", "cost")
     age = {"bounds": [0, 100], "kind": "integer", "role": "quasi-identifier"}
     rest = {
@@ -319,10 +326,11 @@ def _two_months(one: list[tuple[Any, ...]], two: list[tuple[Any, ...]], role: st
         "cost": {"bounds": [0, 1000], "kind": "integer", "role": "sensitive"},
     }
     made: list[Release] = []
-    for rows, more in ((one, {}), (two, later)):
+    for rows, least, more in ((one, k[0], {}), (two, k[1], later)):
         domain = Domain({"who": {"role": role}, "age": {**age, **more}, **rest})
         table = pa.table({name: [row[i] for row in rows] for i, name in enumerate(names)})
-        made.append(DensityTree(3, domain=domain).fit_transform(table, history=Past(*made), random_state=1))
+        tree = DensityTree(least, domain=domain, on_conflict=way)
+        made.append(tree.fit_transform(table, history=Past(*made), random_state=1))
     return made[-1]
 
 
@@ -334,6 +342,22 @@ def test_a_corrected_stay_of_someone_with_several_fills_no_ones_group() -> None:
     costs = set(_two_months(one, two).table["cost"].to_pylist())
     assert not {401, 402} & costs  # two newcomers are too few
     assert len({111, 112, *range(300, 308)} - costs) >= 1  # and someone is left out with the two who left
+
+
+@pytest.mark.parametrize("way", ["suppress", "merge"])
+def test_corrections_are_as_many_as_the_earlier_table_promised(way: str) -> None:
+    """Three stays are corrected: enough for k = 3 of the second table, not for the 5 of the first."""
+    stayed = [(f"s{i}", 30, "d", 300 + i) for i in range(8)]
+    several = [(f"p{i}", 30, "g", 500 + i) for i in range(3)]
+    one = [*stayed, *several, *((f"p{i}", 30, "a", 100 + i) for i in range(3))]
+    two = [*stayed, *several, *((f"p{i}", 30, "b", 100 + i) for i in range(3))]
+    if way == "merge":
+        with pytest.raises(ReleaseConflict, match="3 removed records"):
+            _two_months(one, two, k=(5, 3), way=way)
+        return
+    costs = set(_two_months(one, two, k=(5, 3)).table["cost"].to_pylist())
+    assert not {100, 101, 102} & costs
+    assert _two_months(one, two, k=(3, 3)).suppressed == 0
 
 
 @pytest.mark.parametrize("role", ["person", "identifier"])

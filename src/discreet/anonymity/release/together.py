@@ -116,6 +116,12 @@ class EarlierReleases:
         parts = [own, *(np.where((other >= 0) & shown[other], own[other] + 1, 0) for other in self.corrected)]
         return state, join([(part, _levels(part)) for part in parts], len(state))
 
+    def rows_of(self, bad: BoolArray) -> BoolArray:
+        """Return which rows of this release are of some records, or of what these were corrected from or to."""
+        partners = [other[self.record] for other in self.corrected]
+        found: BoolArray = bad[self.record] | np.any([(other >= 0) & bad[other] for other in partners], axis=0)
+        return found
+
 
 def read_past(records: Sequence[ReleaseRecord], table: Table) -> EarlierReleases:
     """Follow the records of a table through earlier releases."""
@@ -213,7 +219,7 @@ def facts_together(past: EarlierReleases, node: IntArray, rules: Rules, table: T
 def broken_rows(past: EarlierReleases, node: IntArray, rules: Rules, table: Table) -> BoolArray:
     """Return which rows are published in a group that breaks a rule of some table."""
     _, history = past.histories(node)
-    bad: BoolArray = np.isin(history, _broken(past, node, history, rules, table))[past.record] & (node >= 0)
+    bad: BoolArray = past.rows_of(np.isin(history, _broken(past, node, history, rules, table))) & (node >= 0)
     return bad
 
 
@@ -229,14 +235,14 @@ def _merged(tree: Tree, leaf: IntArray, rules: Rules, table: Table, past: Earlie
     """Merge cells until the condition holds; refuse if merging everything does not help."""
     node = leaf
     while True:
-        state, history = past.histories(node)
+        _, history = past.histories(node)
         broken = _broken(past, node, history, rules, table)
         if not len(broken):
             return node
-        bad = np.isin(history, broken)
-        rows = np.flatnonzero(bad[past.record])
-        if (bad & (state < _SHOWN)).any() or (node[rows] == 0).any():
+        rows = np.flatnonzero(past.rows_of(np.isin(history, broken)))
+        if not len(rows) or (node[rows] == 0).any():
             refuse_broken(past, np.zeros_like(node), rules, table)
+            return np.zeros_like(node)
         node = tree.merged(node, np.unique(tree.parent[node[rows]]))
 
 
@@ -288,7 +294,7 @@ def settle_together(past: EarlierReleases, place: IntArray, rules: Rules, table:
         if not len(broken):
             return node
         bad = np.isin(history, broken)
-        rows = bad[past.record] & (node >= 0)
+        rows = past.rows_of(bad) & (node >= 0)
         if rows.any():
             node[rows] = -1
             continue
