@@ -136,8 +136,9 @@ def _find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
     if found.zeros:  # what they alone make of the columns need not be measured
         factors += as_factors(found.zeros)
         model.fit(factors, rows)
+    counter = _Counter(opening, grid, found.bins, settings.max_cells)
     for number, share in enumerate(ROUNDS):
-        new = _round(opening, grid, found, settings, rest * share, number, model)
+        new = _round(opening, counter, found, settings, rest * share, number, model)
         factors += [Factor(m.marginal, m.counts.astype(np.float64), np.full(len(m.counts), m.variance)) for m in new]
         factors += [wide for m in new for wide in wider(m, grid.domain)]
         stage("model")
@@ -208,9 +209,38 @@ def _single(opening: OpenRelease, grid: AxisGrids, price: Price) -> Findings:
     return Findings(grid, bins, total, variance, on_bins(grid, bins))
 
 
+class _Counter:
+    """Raw counts of marginals. Pairs are counted once, on all bins, if half of the counts do: later rounds add up."""
+
+    def __init__(self, opening: OpenRelease, grid: AxisGrids, bins: Sequence[Bins], most: int) -> None:
+        self._source, self._grid, self._bins = opening.source, grid, bins
+        pairs = list(itertools.combinations(range(len(bins)), 2))
+        finest = [GroupedMarginal(two, [np.arange(bins[c].size) for c in two]) for two in pairs]
+        cells = sum(m.n_cells for m in finest)
+        self._pairs = dict(zip(pairs, self._read(finest), strict=True)) if 2 * cells <= most else {}
+        self.room = most - (cells if self._pairs else 0)
+
+    def counts(self, marginals: Sequence[GroupedMarginal]) -> list[IntArray]:
+        """Return the counts of marginals of bins, in a pass over the rows if they are not known."""
+        new = [m for m in marginals if m.columns not in self._pairs]
+        read = iter(self._read(new) if new else ())
+        return [self._sums(m) if m.columns in self._pairs else next(read) for m in marginals]
+
+    def _sums(self, marginal: GroupedMarginal) -> IntArray:
+        (one, two), (_, size) = marginal.groups, marginal.shape
+        cells = (one[:, None] * size + two).ravel()
+        found = np.bincount(cells, weights=self._pairs[marginal.columns], minlength=marginal.n_cells)
+        return found.astype(np.int64)
+
+    def _read(self, marginals: Sequence[GroupedMarginal]) -> list[IntArray]:
+        every = [[g[self._bins[j].of] for j, g in zip(m.columns, m.groups, strict=True)] for m in marginals]
+        on_cells = (GroupedMarginal(m.columns, groups) for m, groups in zip(marginals, every, strict=True))
+        return self._source.marginals(MarginalsPass(self._grid, tuple(on_cells)))
+
+
 def _round(
     opening: OpenRelease,
-    grid: AxisGrids,
+    counter: _Counter,
     found: Findings,
     settings: MarginalSettings,
     budget: Price,
@@ -218,14 +248,13 @@ def _round(
     model: Mixture,
 ) -> list[Measured]:
     """Score all candidates and measure the best."""
-    width = len(grid.domain)
+    width = len(found.bins)
     looking = budget * (PURE_SCORES if opening.gate.pure else SCORES)
     paying = budget - looking
     sets = _candidates(found, settings, number)
     guess = spread(paying / max(6, math.ceil(1.5 * width)))
-    candidates = _coarse(sets, found, settings, guess)
-    job = MarginalsPass(grid, tuple(_on_cells(c.marginal, found.bins) for c in candidates))
-    raw = opening.source.marginals(job)
+    candidates = _coarse(sets, found, settings, guess, counter.room)
+    raw = counter.counts([c.marginal for c in candidates])
     rows = max(found.total, 1.0)
     expected = _expected([c.marginal for c in candidates], found, rows, number, model)
     label = f"round {number + 1}"
@@ -249,7 +278,7 @@ def _round(
     measured = []
     for i, price in zip(chosen, prices, strict=True):
         marginal = candidates[i].marginal
-        name = " by ".join(grid.domain.names[c] for c in marginal.columns)
+        name = " by ".join(found.grid.domain.names[c] for c in marginal.columns)
         made = gate.counts(name, raw[i], price)
         made.values[no_rows(marginal, found.zeros)] = 0
         measured.append(Measured(marginal, made.values, made.variance))
@@ -277,12 +306,6 @@ def affordable(budget: Price, rows: float) -> float:
     size = tolerated * rows / (LEFT_OF_NOISE * USUAL_CELLS)  # of the noise of a cell
     alone = mean_size(budget)
     return size / alone if pure else (size / alone) ** 2
-
-
-def _on_cells(marginal: GroupedMarginal, bins: Sequence[Bins]) -> GroupedMarginal:
-    """Return a marginal of bins as one of the cells of the public grids."""
-    groups = [g[bins[j].of] for j, g in zip(marginal.columns, marginal.groups, strict=True)]
-    return GroupedMarginal(marginal.columns, groups)
 
 
 def _candidates(found: Findings, settings: MarginalSettings, number: int) -> list[tuple[tuple[int, ...], float]]:
@@ -316,7 +339,7 @@ def _is_fine(found: Findings) -> bool:
 
 
 def _coarse(
-    sets: Sequence[tuple[tuple[int, ...], float]], found: Findings, settings: MarginalSettings, noise: float
+    sets: Sequence[tuple[tuple[int, ...], float]], found: Findings, settings: MarginalSettings, noise: float, most: int
 ) -> list[Candidate]:
     """Coarsen candidates until all of their counts fit."""
     ordered = [not isinstance(c, Categorical) or c.ordered for c in found.grid.domain]
@@ -329,7 +352,7 @@ def _coarse(
             for columns, weight in sets
         ]
         made = [c for c in made if min(c.marginal.shape) > 1] or made[:1]
-        if sum(c.marginal.n_cells for c in made) <= settings.max_cells:
+        if sum(c.marginal.n_cells for c in made) <= most:
             return made
         noise = 1.5 * max(noise, 1.0)
 
