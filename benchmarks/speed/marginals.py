@@ -151,9 +151,8 @@ def main() -> None:
     kept = RESULTS / "speed_marginals.json"
     found: dict[str, Any] = json.loads(kept.read_text())["jobs"] if kept.is_file() else {}
     for job, (kind, rows, columns, form, _) in JOBS.items():
-        if (options.only != job and kind not in options.only.split(",")) or (
-            kind == "adult" and "adult-16" in absent()
-        ):
+        wanted = [options.only] if options.only in JOBS else options.only.split(",")
+        if not {job, kind} & {*wanted} or (kind == "adult" and "adult-16" in absent()):
             continue
         options.folder.mkdir(parents=True, exist_ok=True)
         write(options.folder / f"table.{form}", job)
