@@ -306,7 +306,8 @@ def _look_up(table: Mapping[float, int], values: AnyArray) -> FloatArray:
     if values.dtype.kind in "iu" and abs(low) < 2**31 and high - low <= 2 * len(pairs) + 64:
         known = np.full(int(high - low) + 1, np.nan)  # a table takes less time than a search
         known[[int(k - low) for k, _ in pairs]] = [i + 0.5 for _, i in pairs]
-        return known[np.clip(values, max(low, limits.min), min(high, limits.max)).astype(np.int64) - low]
+        inside = np.clip(values, max(low, limits.min), min(high, limits.max)).astype(np.int64)
+        return np.asarray(known[inside - int(low)], np.float64)
     keys = np.array([k for k, _ in pairs], dtype=values.dtype)
     codes = np.array([i for _, i in pairs]) + 0.5
     places = np.searchsorted(keys, values)

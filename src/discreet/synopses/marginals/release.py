@@ -202,7 +202,7 @@ class _Counter:
 
     def __init__(self, opening: OpenRelease, grid: AxisGrids, bins: Sequence[Bins], most: int) -> None:
         self.gate, self._source, self._grid, self._bins = opening.gate, opening.source, grid, bins
-        pairs = list(itertools.combinations(range(len(bins)), 2))
+        pairs: list[tuple[int, ...]] = list(itertools.combinations(range(len(bins)), 2))
         finest = [GroupedMarginal(two, [np.arange(bins[c].size) for c in two]) for two in pairs]
         cells = sum(m.n_cells for m in finest)
         self._pairs = dict(zip(pairs, self._read(finest), strict=True)) if 2 * cells <= most else {}
