@@ -33,6 +33,8 @@ def listed(as_json: bool) -> None:
 
 
 def _artifact(found: Any) -> None:
+    if found.guarantee is not None:
+        console.print(f"[bold]Promised.[/] {escape(found.guarantee.sentence())}", highlight=False)
     table = Table(title=escape(f"{found.file}: {found.kind}"), title_justify="left")
     for name in ("check", "result", "detail"):
         table.add_column(name, overflow="fold")

@@ -144,6 +144,14 @@ from .output.html import facts as facts
 from .output.progress import Meter as Meter
 from .output.progress import followed as followed
 from .output.progress import stage as stage
+from .output.signing import SIGNATURE_ENDING as SIGNATURE_ENDING
+from .output.signing import PublicKey as PublicKey
+from .output.signing import Signature as Signature
+from .output.signing import SigningKey as SigningKey
+from .output.signing import asked_passphrase as asked_passphrase
+from .output.signing import fingerprint_of as fingerprint_of
+from .output.signing import public_place as public_place
+from .output.signing import signature_place as signature_place
 from .people import check_unit as check_unit
 from .people import persons as persons
 from .people import released_columns as released_columns

@@ -140,7 +140,9 @@ class Signature:
             raise ValueError
         texts = {n: _text(said[n]) for n in ("version", "time", "name")}
         guarantee = None if said["guarantee"] is None else _hex(said["guarantee"], 64)
-        made = Statement(said["about"], **listed, guarantee=guarantee, account=account, **texts, key=_hex(said["key"], 64))
+        made = Statement(
+            said["about"], **listed, guarantee=guarantee, account=account, **texts, key=_hex(said["key"], 64)
+        )
         return cls(made, bytes.fromhex(_hex(facts["public_key"], 64)), bytes.fromhex(_hex(facts["signature"], 128)))
 
 
@@ -215,7 +217,7 @@ class SigningKey:
 
     @classmethod
     def create(cls, path: str | Path, name: str, passphrase: str | None) -> SigningKey:
-        """Make a key pair: ``path`` and ``path.pub``. Without a passphrase, only permissions protect the private key."""
+        """Make a key pair: ``path`` and ``path.pub``. Without a passphrase, only permissions protect it."""
         made = cls(_curve().Ed25519PrivateKey.generate(), name)
         from cryptography.hazmat.primitives import serialization as form
 
@@ -240,14 +242,13 @@ class SigningKey:
             raise DataSourceError(f"key: cannot read {str(path)!r} ({error.strerror}); check the path") from None
         closed = b"ENCRYPTED" in data
         if not closed and os.name == "posix" and mode & 0o077:
-            fix = f"run chmod 600 {place.name}"
-            raise DataSourceError(f"key: others can read {str(path)!r}, which is not encrypted; {fix}, or make a new key")
+            raise DataSourceError(f"key: others can read {str(path)!r}, which is not encrypted; run chmod 600 {place}")
         secret = (passphrase or asked_passphrase(path)) if closed else None
         try:
             key = load_pem_private_key(data, None if secret is None else secret.encode())
         except (ValueError, TypeError):
-            why = "the passphrase is wrong" if closed else "it is not a private key in PEM"
-            raise FormatError(f"key: cannot open {str(path)!r}: {why}; check {PASSPHRASE if closed else 'the path'}") from None
+            why = f"the passphrase is wrong; check {PASSPHRASE}" if closed else "it is no private key; check the path"
+            raise FormatError(f"key: cannot open {str(path)!r}: {why}") from None
         if not isinstance(key, ed25519.Ed25519PrivateKey):
             raise FormatError(f"key: {str(path)!r} is not an Ed25519 key; make one with 'discreet key create'")
         made, beside = cls(key), public_place(path)

@@ -67,6 +67,7 @@ def finish(
         stage("page")
         said = {each.name: job.parameters[each.name] for each in PAGE if each.name in job.parameters}
         said |= {"candidates": candidates, "clusters": clusters, "account": figures.get("account")}
+        said["signer"] = job.fingerprint
         write_report(job.artifact, places["report"], **said)
         files["report"] = places["report"]
     if "guarantee" in places:

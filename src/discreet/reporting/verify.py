@@ -1,0 +1,452 @@
+"""One verdict on what was handed out: files, page, promise, account and signatures, and whether they belong together.
+
+What is checked, and by which rules, is in docs/evidence-format.md, so that others can check the same.
+"""
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from discreet._version import __version__
+from discreet.accounts import Account, Entry, Totals, heads_of
+from discreet.core import (
+    PROMISE_ENDING,
+    SIGNATURE_ENDING,
+    Guarantee,
+    PublicKey,
+    Signature,
+    at_least,
+    payload_of,
+    promise_place,
+    signature_place,
+)
+from discreet.errors import DataSourceError, FormatError, MissingExtra
+from discreet.reporting.artifacts import kind_of
+from discreet.reporting.pages import carried
+from discreet.reporting.verdict import Findings, examine
+from discreet.reporting.words import decimal, for_lawyers
+from discreet.reporting.write import page_again
+
+#: Verdicts by exit code.
+VERDICTS = ("holds", "contradicted", "not checkable")
+_OPEN = "not checkable: "
+#: What no file can show.
+_RESTS = "That the noise was drawn as stated, and that the ledger is complete, cannot be seen in a file: it rests on"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One check of a verdict: what it is about, and what was found. ``holds`` is None for notes and open questions."""
+
+    about: str
+    check: str
+    holds: bool | None
+    detail: str
+
+    @property
+    def result(self) -> str:
+        """Return the result in words."""
+        if self.holds is not None:
+            return VERDICTS[not self.holds]
+        return VERDICTS[2] if self.detail.startswith(_OPEN) else "note"
+
+
+@dataclass
+class Verdict:
+    """What is promised, all checks, and on whom the rest relies."""
+
+    promises: list[dict[str, Any]] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    rests: str = ""
+
+    @property
+    def code(self) -> int:
+        """Return the exit code: 0 holds, 1 contradicted, 2 not checkable."""
+        found = [answer.result for answer in self.answers]
+        return 1 if VERDICTS[1] in found else 2 if VERDICTS[2] in found else 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        checks = [{"about": a.about, "check": a.check, "result": a.result, "detail": a.detail} for a in self.answers]
+        told = {"verdict": VERDICTS[self.code], "code": self.code, "promises": self.promises, "checks": checks}
+        return {**told, "rests_on": self.rests}
+
+
+def verify(
+    files: Sequence[Path], page: Path | None = None, account: Path | None = None, keys: Sequence[PublicKey] = (),
+    heads: Sequence[str] = (),
+) -> Verdict:  # fmt: skip
+    """Check everything that was handed out, together.
+
+    Parameters
+    ----------
+    files : list of Path
+        Released files, and perhaps their signatures and pages.
+    page, account : Path, optional
+        The page about them, and the account that they were charged to.
+    keys : list of PublicKey
+        Keys that the reader knows. With them, files that none of them signed contradict.
+    heads : list of str
+        Heads of the account that were seen before.
+    """
+    for path in (*files, *(p for p in (page, account) if p is not None)):
+        if not path.exists():
+            raise DataSourceError(f"cannot read {str(path)!r} (no such file); check the path")
+    case = _Case(keys, heads)
+    for path in (*files, *([] if page is None else [page])):
+        case.take(path)
+    case.sign(account)
+    case.pages()
+    case.account(account)
+    case.made.rests = f"{_RESTS} {case.vouches()}."
+    return case.made
+
+
+class _Case:
+    """What was handed out, as far as it is read."""
+
+    def __init__(self, keys: Sequence[PublicKey], heads: Sequence[str]) -> None:
+        self.made, self.keys = Verdict(), {key.fingerprint: key for key in keys}
+        self.found: dict[Path, Findings] = {}
+        self.digests: dict[Path, str] = {}
+        self.texts: dict[Path, str] = {}
+        self.facts: dict[Path, Any] = {}
+        self.signatures: list[tuple[str, Signature]] = []
+        self.good: list[Signature] = []
+        self.heads = [(head, "a head that you gave") for head in heads]
+        names = [key.name for key in keys]
+        for name in {n for n in names if names.count(n) > 1}:
+            self.add("keys", "key", None, f"several of your keys are called {shown(name)}; only fingerprints count")
+
+    def add(self, about: str, check: str, holds: bool | None, detail: str) -> None:
+        self.made.answers.append(Answer(about, check, holds, detail))
+
+    def take(self, path: Path) -> None:
+        """Read one file: a signature, a page, or something with a promise."""
+        about = shown(path.name)
+        head = path.open("rb").read(64) if path.is_file() else b""
+        if path.name.endswith(SIGNATURE_ENDING):
+            self._read_signature(about, path.read_bytes())
+        elif head.lstrip().lower().startswith(b"<!doctype html"):
+            self._read_page(path, about)
+        else:
+            described = path.with_name(path.name.removesuffix(PROMISE_ENDING))
+            path = described if described.exists() else path
+            if path not in self.found:
+                self._read_file(path, shown(path.name))
+
+    def _read_signature(self, about: str, data: bytes | str) -> None:
+        try:
+            made = Signature.from_json(data)
+        except FormatError as error:
+            self.add(about, "signature", False, str(error))
+            return
+        if made not in [known for _, known in self.signatures]:
+            self.signatures.append((about, made))
+
+    def _read_page(self, path: Path, about: str) -> None:
+        try:
+            text = self.texts[path] = path.read_bytes().decode()
+            carries, signature = (carried.held(text, name) for name in (carried.FACTS, carried.SIGNATURE))
+            self.facts[path] = carried.read(carries)
+        except (FormatError, UnicodeDecodeError) as error:
+            said = str(error) if isinstance(error, FormatError) else "it is not UTF-8"
+            self.add(about, "page", None, f"{_OPEN}{said}")
+            return
+        if signature:
+            self._read_signature(about, signature)
+
+    def _read_file(self, path: Path, about: str) -> None:
+        found = self.found[path] = Findings(path.name)
+        self.digests[path] = _sha256(payload_of(path))
+        if path.is_file() and kind_of(path) in ("", "job", "table"):
+            self.add(about, "promise", None, f"{_OPEN}there is no guarantee in the file or next to it")
+            return
+        found = self.found[path] = examine(path)
+        promise = found.guarantee
+        if promise is not None:
+            epsilon = None if promise.epsilon is None else decimal(promise.epsilon)
+            stated = {"file": path.name, "kind": found.kind, "epsilon": epsilon, "digest": promise.digest}
+            self.made.promises.append({**stated, "promise": promise.sentence()})
+        for check in found.checks:
+            alone = check.name == "seal" and check.holds is None
+            self.add(about, check.name, check.holds, f"{_OPEN if alone else ''}{check.detail}")
+        if found.seeded:
+            self.add(about, "seed", False, "the noise was seeded: anyone who knows the seed can take it out")
+        elif found.held("ledger"):
+            self.add(about, "draws", True, "each line of the ledger pays for the noise that it states")
+
+    # ---- signatures
+
+    def sign(self, account: Path | None) -> None:
+        """Check the signatures that were given, that are next to a file, or in a page."""
+        for path in (*self.found, *self.texts, *([] if account is None else [account])):
+            if signature_place(path).is_file():
+                self._read_signature(shown(signature_place(path).name), signature_place(path).read_bytes())
+        for about, signature in self.signatures:
+            try:
+                valid = signature.holds()
+            except MissingExtra as error:
+                self.add(about, "signature", None, f"{_OPEN}{error}")
+                continue
+            if not valid:
+                self.add(about, "signature", False, "the signature is not one of this statement: one was changed")
+                continue
+            self._of_key(about, signature)
+            if not self.keys or signature.fingerprint in self.keys:
+                self.good.append(signature)
+                self._covers(about, signature)
+        for path in (*self.found, *self.facts):
+            if not self._covered(path) and (self.keys or self.good):
+                said = f"it is not signed{' by a key that you named' * bool(self.keys)}"
+                self.add(shown(path.name), "signature", False if self.keys and not self._unread() else None, said)
+        for path, facts in self.facts.items():
+            signed = [s.fingerprint for s in self.good if self._covered(path, [s])]
+            if facts["signer"] is not None and facts["signer"] not in signed:
+                said = f"the page says that key {facts['signer']} signs it, and no such signature is here"
+                self.add(shown(path.name), "signature", False if not self._unread() else None, said)
+        if not self.signatures and not self.keys:
+            self.add("all files", "signature", None, "not signed: anyone can have made them")
+
+    def _unread(self) -> bool:
+        """Return whether signatures could not be checked on this machine."""
+        return any(a.check == "signature" and a.result == VERDICTS[2] for a in self.made.answers)
+
+    def _of_key(self, about: str, signature: Signature) -> None:
+        made, known = signature.statement, self.keys.get(signature.fingerprint)
+        called = f"calls itself {shown(made.name)}" if made.name else "has no name"
+        when = f"signed {made.time} with key {signature.fingerprint}"
+        if known is not None:
+            self.add(about, "key", True, f"{when}, which you know as {shown(known.name) or 'a key without a name'}")
+        elif self.keys:
+            known_as = [key.name for key in self.keys.values()]
+            same = " like a key that you named, and is another key" * (made.name in known_as)
+            self.add(about, "key", False, f"{when}, which is unknown: you named other keys, and it {called}{same}")
+        else:
+            self.add(about, "key", None, f"{when}, which is unknown: you named no key, and it {called}")
+
+    def _covered(self, path: Path, by: Iterable[Signature] | None = None) -> bool:
+        digest = carried.digest(self.texts[path], carried.SIGNATURE) if path in self.texts else self.digests[path]
+        listed = "pages" if path in self.texts else "files"
+        return any(digest == d for s in (self.good if by is None else by) for _, d in getattr(s.statement, listed))
+
+    def _covers(self, about: str, signature: Signature) -> None:
+        """Compare a statement with the files, pages and guarantees that were given."""
+        made = signature.statement
+        for path in (*self.found, *self.facts):
+            name, listed = path.name, made.pages if path in self.texts else made.files
+            known = [n for n, _ in listed]
+            if self._covered(path, [signature]):
+                renamed = "" if name in known else "; it had another name then: " + ", ".join(map(shown, known))
+                self.add(shown(name), "signature", True, f"it is what was signed{renamed}")
+            elif name in known:
+                self.add(shown(name), "signature", False, "it is not the file that was signed under this name")
+        for path in self.found:  # the guarantee of a table is a file of its own
+            beside = promise_place(path)
+            signed = dict(made.files).get(beside.name)
+            if signed is not None and beside.is_file() and _sha256(payload_of(beside)) != signed:
+                self.add(shown(beside.name), "signature", False, "it is not the guarantee that was signed")
+        first = next((p for p, d in self.digests.items() if made.files and d == made.files[0][1]), None)
+        promise = None if first is None else self.found[first].guarantee
+        if made.guarantee and promise is not None and hashlib.sha256(promise.canonical()).hexdigest() != made.guarantee:
+            self.add(about, "guarantee", False, "the guarantee is not the one that was signed with this file")
+        absent = [shown(n) for n, d in made.files if d not in self.digests.values() and not n.endswith(PROMISE_ENDING)]
+        if absent and made.about == "release":
+            self.add(about, "files", None, f"signed with them, and not given: {', '.join(absent)}")
+        if made.account is not None:
+            self.heads.append((made.account["head"], "the head that was signed"))
+            named = {} if promise is None else promise.parameters.get("account")
+            if promise is not None and (not isinstance(named, dict) or named["dataset"] != made.account["dataset"]):
+                self.add(about, "account", False, "the file names another account than the one that was signed")
+
+    def vouches(self) -> str:
+        """Return who vouches for what no file shows."""
+        unknown = "" if self.keys else ", who is unknown to you"
+        signers = [s for s in self.good if any(self._covered(path, [s]) for path in self.found)]
+        owners = sorted({f"the owner of key {s.fingerprint[:16]}…{unknown}" for s in signers})
+        return " and ".join(owners) if owners else "the maker of the files, which are not signed"
+
+    # ---- pages
+
+    def pages(self) -> None:
+        """Check that each page is about a given file, states its promise, and shows what it states."""
+        for path, facts in self.facts.items():
+            about, text = shown(path.name), self.texts[path]
+            if carried.digest(text) != facts["shown"]:
+                self.add(about, "page", False, "the page was edited: it does not show what it was written with")
+            file = next((f for f, digest in self.digests.items() if digest == facts["file_sha256"]), None)
+            if file is None:
+                said = f"it is the page of another file: {shown(facts['file'])}, SHA-256 {facts['file_sha256']}"
+                self.add(about, "page", False, said)
+                continue
+            if self.found[file].guarantee is None:
+                self.add(about, "page", None, f"{_OPEN}the page is about this file, whose promise cannot be read")
+                continue
+            self._same_promise(about, facts, self.found[file])
+            self._same_text(about, file, facts, text)
+            added = [
+                *json.loads(facts["given"]),
+                *(n for n, said in facts["about"].items() if said and n != "page_made"),
+            ]
+            if added:
+                self.add(about, "page", None, f"stated by its maker alone: {', '.join(added)}")
+            if facts["account"] is not None:
+                self.heads.append((facts["account"]["head"], "the head on the page"))
+
+    def _same_promise(self, about: str, facts: Any, found: Findings) -> None:
+        promise = found.guarantee
+        assert promise is not None
+        epsilon, rho = promise.to_dict()["epsilon"], promise.rho
+        stated = {"model": promise.model, "epsilon": epsilon, "rho": None if rho is None else float(rho)}
+        stated |= {"delta": promise.delta, "unit": promise.unit, "plain": for_lawyers(promise)}
+        wrong = [name for name, value in stated.items() if facts["promise"].get(name) != value]
+        wrong += [name for name in ("seeded", "digest") if facts[name] != getattr(promise, name)]
+        if wrong:
+            said = f"the page states another promise than the file: {', '.join(wrong)}"
+            self.add(about, "page", False, said.replace("plain", "its sentences"))
+        else:
+            self.add(about, "page", True, "the page is about this file, and states its promise")
+
+    def _same_text(self, about: str, file: Path, facts: Any, text: str) -> None:
+        """Write the page again, and compare what it shows."""
+        if facts["reported_by"] != __version__:
+            made = f"written by version {shown(str(facts['reported_by']))}, and this is {__version__}"
+            self.add(about, "text", None, f"{_OPEN}whether the page shows only this: it was {made}")
+            return
+        try:
+            again = page_again(file, facts)
+        except Exception as error:  # facts may be anything
+            self.add(about, "text", False, f"the page cannot be written again from its facts ({type(error).__name__})")
+            return
+        here, there = (_pieces(page) for page in (carried.bare(text), again))
+        if here == there:
+            self.add(about, "text", True, "written again from the file, the page shows the same")
+        else:
+            odd = next((a for a, b in zip(here, there, strict=False) if a != b), "")
+            said = "written again from the file, the page shows something else"
+            self.add(about, "text", False, said + (f" than {shown(odd.strip()[:80])!r}" if odd.strip() else ""))
+
+    # ---- the account
+
+    def account(self, path: Path | None) -> None:
+        """Check that the account knows the files, holds every head that was seen, and has room."""
+        if path is None:
+            for file, found in self.found.items():
+                if found.guarantee is not None:
+                    named = found.guarantee.parameters.get("account")
+                    said = f"of {named['dataset']!r} was not given" if isinstance(named, dict) else "is not named"
+                    more = "what else was released about these people is not known"
+                    self.add(shown(file.name), "account", None, f"the account {said}: {more}")
+            return
+        about = shown(path.name)
+        try:
+            book = Account(path)
+            entries = book.entries
+        except FormatError as error:
+            self.add(about, "account", False, str(error))
+            return
+        left, closed = at_least(book.remaining.exact), ", and it is closed" * bool(book.closed)
+        room = f"{left} of {book.currency} {at_least(book.total.exact)} is left{closed}"
+        self.add(about, "account", True, f"its chain is whole, and nothing is overspent: {room}")
+        lines = {line[-64:]: line for line in path.read_text(encoding="utf-8").split("\n")}
+        self._balances(about, book, lines)
+        for head, what in self.heads:
+            if head.removeprefix("sha256:") not in lines:
+                said = f"it has no line {head}, {what}: it was cut back, is an older copy, or is another account"
+                self.add(about, "head", False, said)
+        for made in (s.statement for s in self.good if s.statement.account is not None):
+            charged = made.account or {}
+            if charged["dataset"] != book.dataset:
+                self.add(about, "head", False, f"what was signed is about the account {charged['dataset']!r}")
+            elif made.about == "account" and charged["head"].removeprefix("sha256:") in lines:
+                self.add(about, "signature", True, f"it contains the head that was signed {made.time}")
+        for file, found in self.found.items():
+            if found.guarantee is not None:
+                self._booked(shown(file.name), found.guarantee, book, entries, lines)
+
+    def _balances(self, about: str, book: Account, lines: dict[str, str]) -> None:
+        """Compare the balance on each page with the account as it was then."""
+        for page, facts in self.facts.items():
+            told, totals = facts["account"] or {}, Totals()
+            if told.get("head", "").removeprefix("sha256:") not in lines:
+                continue  # see the heads
+            for mark, line in lines.items():
+                totals.take(json.loads(line[:-65]))
+                if mark == told["head"].removeprefix("sha256:"):
+                    break
+            then = {"dataset": book.dataset, "currency": totals.currency, "spent": float(totals.spent)}
+            then |= {"total": float(totals.limit), "remaining": float(totals.limit - totals.spent)}
+            wrong = [name for name, value in then.items() if told.get(name) != value]
+            if wrong:
+                said = f"it states another {' and '.join(wrong)} than the account {about} had then"
+                self.add(shown(page.name), "account", False, said)
+
+    def _booked(
+        self, about: str, promise: Guarantee, book: Account, entries: Sequence[Entry], lines: dict[str, str]
+    ) -> None:
+        named, heads = promise.parameters.get("account"), heads_of(promise.parameters)
+        if isinstance(named, dict) and named.get("dataset") != book.dataset:
+            said = f"it was charged to the account {named.get('dataset')!r}, and this is {book.dataset!r}"
+            self.add(about, "account", False, said)
+            return
+        for head in heads:
+            if head.removeprefix("sha256:") not in lines:
+                said = "the account has no line that the file names: it was cut back, or is another account"
+                self.add(about, "account", False, said)
+                return
+        entry = next((e for e in entries if promise.digest in known_by(e)), None)
+        if entry is None:
+            self.add(about, "account", False, f"the account does not know this file ({promise.digest})")
+            return
+        cost = cost_of(promise, book.currency)
+        if promise.model == "central" and cost > entry.price:
+            said = f"entry {entry.number} of the account was charged less than the file costs"
+            self.add(about, "account", False, said)
+            return
+        called = entry.asked.get("file")
+        later = [e.number for e in entries if called and e.number > entry.number and e.asked.get("file") == called]
+        more = f"; a later release has the same file name: entry {later[-1]}" if later else ""
+        self.add(about, "account", True, f"the account knows it as entry {entry.number} of {entry.when[:10]}{more}")
+
+
+def known_by(entry: Entry) -> list[str | None]:
+    """Return the digests under which an account knows a release."""
+    return [entry.digest, *(digest for _, digest in getattr(entry, "shown", ()))]
+
+
+def cost_of(promise: Guarantee, currency: str) -> Any:
+    """Return what a release costs in the unit of an account."""
+    spent = promise.spent.exact
+    if promise.accounting == currency:
+        return spent
+    return spent * spent / 2 if currency == "rho" else Fraction(repr(promise.epsilon))
+
+
+def shown(name: str) -> str:
+    """Return a name for display: what could pass for another letter, or is not seen, is spelled out behind it."""
+    odd = [c for c in name if not c.isprintable() or (ord(c) > 126 and not _latin(c))]
+    plain = "".join(c if c.isprintable() else "\ufffd" for c in name)
+    return f"{plain} [with {', '.join(f'U+{ord(c):04X}' for c in dict.fromkeys(odd))}]" if odd else name
+
+
+def _latin(letter: str) -> bool:
+    return not letter.isalpha() or unicodedata.name(letter, "").startswith("LATIN")
+
+
+def _sha256(blocks: Iterable[bytes]) -> str:
+    found = hashlib.sha256()
+    for block in blocks:
+        found.update(block)
+    return found.hexdigest()
+
+
+def _pieces(page: str) -> list[str]:
+    """Return a page as tags and texts. Numbers of drawings are rounded: machines may differ in the last digit."""
+    found = re.split(r"(<[^>]*>)", page)
+    return [re.sub(r"\d+\.\d+", lambda n: f"{float(n[0]):.0f}", p) if p.startswith("<") else p for p in found]
