@@ -130,7 +130,7 @@ class _Case:
     def take(self, path: Path) -> None:
         """Read one file: a signature, a page, or something with a promise."""
         about = shown(path.name)
-        head = path.open("rb").read(64) if path.is_file() else b""
+        head = next(iter(payload_of(path)), b"")[:64]
         if path.name.endswith(SIGNATURE_ENDING):
             self._read_signature(about, path.read_bytes())
         elif head.lstrip().lower().startswith(b"<!doctype html"):
