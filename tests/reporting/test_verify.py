@@ -66,7 +66,7 @@ def judged(folder: Path, *files: str, key: str = "office.key.pub", **more: Any) 
 
 def contradictions(found: Any) -> str:
     assert found.code == 1, found.to_dict()
-    return "; ".join(f"{a.about}, {a.check}: {a.detail}" for a in found.answers if a.result == "contradicted")
+    return "; ".join(f"{a.about}, {a.name}: {a.detail}" for a in found.answers if a.result == "contradicted")
 
 
 def rewritten(page: Path, change: Any, **facts: Any) -> None:
@@ -80,7 +80,7 @@ def rewritten(page: Path, change: Any, **facts: Any) -> None:
 def test_what_was_not_touched_holds_and_names_the_signer(made: Path) -> None:
     found = judged(made, "s.parquet", page="s.html", account="a.account")
     assert found.code == 0, found.to_dict()
-    told = {(a.about, a.check): a.result for a in found.answers}
+    told = {(a.about, a.name): a.result for a in found.answers}
     for about, check in (("s.parquet", "seal"), ("s.parquet", "ledger"), ("s.parquet", "draws"), ("s.html", "page"),
                          ("s.html", "text"), ("s.html", "key"), ("a.account", "account"),
                          ("a.account", "signature"), ("s.parquet", "account")):  # fmt: skip
@@ -90,7 +90,7 @@ def test_what_was_not_touched_holds_and_names_the_signer(made: Path) -> None:
     assert PublicKey.load(made / "office.key.pub").fingerprint[:16] in found.rests
     table = judged(made, "safe.csv", page="safe.html")
     assert table.code == 0, table.to_dict()
-    assert any("k 5" in a.detail for a in table.answers if a.check == "recount")
+    assert any("k 5" in a.detail for a in table.answers if a.name == "recount")
 
 
 def test_without_a_key_everything_works_and_says_that_it_is_not_signed(made: Path) -> None:
@@ -99,7 +99,7 @@ def test_without_a_key_everything_works_and_says_that_it_is_not_signed(made: Pat
     assert found.code == 0
     assert "not signed" in found.rests
     assert "nothing is overspent" not in str(found.answers)
-    assert any("was not given" in a.detail for a in found.answers if a.check == "account")
+    assert any("was not given" in a.detail for a in found.answers if a.name == "account")
     assert "it is not signed by a key that you named" in contradictions(judged(made, "u.parquet", page="u.html"))
 
 

@@ -54,7 +54,7 @@ def verify(
     order = {"contradicted": 0, "not checkable": 1, "holds": 2, "note": 3}
     for answer in sorted(found.answers, key=lambda a: order[a.result]):
         detail = answer.detail.removeprefix("not checkable: ")
-        line = f"{_COLOURS[answer.result]}  {escape(answer.about)}, {answer.check}: {escape(detail)}"
+        line = f"{_COLOURS[answer.result]}  {escape(answer.about)}, {answer.name}: {escape(detail)}"
         console.print(line, highlight=False, soft_wrap=False)
     console.print(f"[bold]Not in any file.[/] {escape(found.rests)}", highlight=False)
     raise typer.Exit(found.code)

@@ -128,6 +128,7 @@ from .output.files import cache_folder as cache_folder
 from .output.files import cannot_write as cannot_write
 from .output.files import check_name as check_name
 from .output.files import check_place as check_place
+from .output.files import digest_of as digest_of
 from .output.files import open_number as open_number
 from .output.files import payload_of as payload_of
 from .output.files import promise_place as promise_place

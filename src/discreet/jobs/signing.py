@@ -14,7 +14,7 @@ from discreet.core import (
     Guarantee,
     Signature,
     SigningKey,
-    payload_of,
+    digest_of,
     promise_place,
     signature_place,
     special,
@@ -72,11 +72,3 @@ def write_signature(first: Path, key: SigningKey, **facts: Any) -> tuple[Path, S
     place = signature_place(first)
     write_whole(place, json.dumps(made.to_dict(), indent=2, ensure_ascii=False) + "\n")
     return place, made
-
-
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file, or of the part files of a folder."""
-    found = hashlib.sha256()
-    for block in payload_of(path):
-        found.update(block)
-    return found.hexdigest()

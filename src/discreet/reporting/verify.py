@@ -7,14 +7,14 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from discreet._version import __version__
-from discreet.accounts import Account, Entry, Totals, heads_of
+from discreet.accounts import Account, Totals, heads_of
 from discreet.core import (
     PROMISE_ENDING,
     SIGNATURE_ENDING,
@@ -22,6 +22,7 @@ from discreet.core import (
     PublicKey,
     Signature,
     at_least,
+    digest_of,
     payload_of,
     promise_place,
     signature_place,
@@ -29,7 +30,7 @@ from discreet.core import (
 from discreet.errors import DataSourceError, FormatError, MissingExtra
 from discreet.reporting.artifacts import kind_of
 from discreet.reporting.pages import carried
-from discreet.reporting.verdict import Findings, examine
+from discreet.reporting.verdict import Check, Findings, examine
 from discreet.reporting.words import decimal, for_lawyers
 from discreet.reporting.write import page_again
 
@@ -41,17 +42,14 @@ _RESTS = "That the noise was drawn as stated, and that the ledger is complete, c
 
 
 @dataclass(frozen=True)
-class Answer:
-    """One check of a verdict: what it is about, and what was found. ``holds`` is None for notes and open questions."""
+class Answer(Check):
+    """A check of a verdict, and the file that it is about."""
 
     about: str
-    check: str
-    holds: bool | None
-    detail: str
 
     @property
     def result(self) -> str:
-        """Return the result in words."""
+        """Return the result in words: a verdict, or a note."""
         if self.holds is not None:
             return VERDICTS[not self.holds]
         return VERDICTS[2] if self.detail.startswith(_OPEN) else "note"
@@ -73,7 +71,7 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        checks = [{"about": a.about, "check": a.check, "result": a.result, "detail": a.detail} for a in self.answers]
+        checks = [{"about": a.about, "check": a.name, "result": a.result, "detail": a.detail} for a in self.answers]
         told = {"verdict": VERDICTS[self.code], "code": self.code, "promises": self.promises, "checks": checks}
         return {**told, "rests_on": self.rests}
 
@@ -125,7 +123,7 @@ class _Case:
             self.add("keys", "key", None, f"several of your keys are called {shown(name)}; only fingerprints count")
 
     def add(self, about: str, check: str, holds: bool | None, detail: str) -> None:
-        self.made.answers.append(Answer(about, check, holds, detail))
+        self.made.answers.append(Answer(check, holds, detail, about))
 
     def take(self, path: Path) -> None:
         """Read one file: a signature, a page, or something with a promise."""
@@ -152,19 +150,16 @@ class _Case:
 
     def _read_page(self, path: Path, about: str) -> None:
         try:
-            text = self.texts[path] = path.read_bytes().decode()
-            carries, signature = (carried.held(text, name) for name in (carried.FACTS, carried.SIGNATURE))
-            self.facts[path] = carried.read(carries)
-        except (FormatError, UnicodeDecodeError) as error:
-            said = str(error) if isinstance(error, FormatError) else "it is not UTF-8"
-            self.add(about, "page", None, f"{_OPEN}{said}")
-            return
-        if signature:
-            self._read_signature(about, signature)
+            text = path.read_bytes().decode(errors="replace")
+            self.facts[path], self.texts[path] = carried.read(carried.held(text, carried.FACTS)), text
+            if signature := carried.held(text, carried.SIGNATURE):
+                self._read_signature(about, signature)
+        except FormatError as error:
+            self.add(about, "page", None, f"{_OPEN}{error}")
 
     def _read_file(self, path: Path, about: str) -> None:
         found = self.found[path] = Findings(path.name)
-        self.digests[path] = _sha256(payload_of(path))
+        self.digests[path] = digest_of(path)
         if path.is_file() and kind_of(path) in ("", "job", "table"):
             self.add(about, "promise", None, f"{_OPEN}there is no guarantee in the file or next to it")
             return
@@ -186,37 +181,29 @@ class _Case:
 
     def sign(self, account: Path | None) -> None:
         """Check the signatures that were given, that are next to a file, or in a page."""
-        for path in (*self.found, *self.texts, *([] if account is None else [account])):
+        for path in (*self.found, *self.facts, *([] if account is None else [account])):
             if signature_place(path).is_file():
                 self._read_signature(shown(signature_place(path).name), signature_place(path).read_bytes())
         for about, signature in self.signatures:
             try:
-                valid = signature.holds()
+                if not signature.holds():
+                    self.add(about, "signature", False, "the signature is not one of this statement: one was changed")
+                    continue
             except MissingExtra as error:
                 self.add(about, "signature", None, f"{_OPEN}{error}")
-                continue
-            if not valid:
-                self.add(about, "signature", False, "the signature is not one of this statement: one was changed")
-                continue
+                return
             self._of_key(about, signature)
             if not self.keys or signature.fingerprint in self.keys:
                 self.good.append(signature)
                 self._covers(about, signature)
         for path in (*self.found, *self.facts):
-            if not self._covered(path) and (self.keys or self.good):
+            by = [s.fingerprint for s in self.good if self._covered(path, s)]
+            if not by:
                 said = f"it is not signed{' by a key that you named' * bool(self.keys)}"
-                self.add(shown(path.name), "signature", False if self.keys and not self._unread() else None, said)
-        for path, facts in self.facts.items():
-            signed = [s.fingerprint for s in self.good if self._covered(path, [s])]
-            if facts["signer"] is not None and facts["signer"] not in signed:
-                said = f"the page says that key {facts['signer']} signs it, and no such signature is here"
-                self.add(shown(path.name), "signature", False if not self._unread() else None, said)
-        if not self.signatures and not self.keys:
-            self.add("all files", "signature", None, "not signed: anyone can have made them")
-
-    def _unread(self) -> bool:
-        """Return whether signatures could not be checked on this machine."""
-        return any(a.check == "signature" and a.result == VERDICTS[2] for a in self.made.answers)
+                self.add(shown(path.name), "signature", False if self.keys else None, said)
+            if (signer := self.facts.get(path, {}).get("signer")) is not None and signer not in by:
+                said = f"the page says that key {signer} signs it, and no such signature is here"
+                self.add(shown(path.name), "signature", False, said)
 
     def _of_key(self, about: str, signature: Signature) -> None:
         made, known = signature.statement, self.keys.get(signature.fingerprint)
@@ -231,10 +218,11 @@ class _Case:
         else:
             self.add(about, "key", None, f"{when}, which is unknown: you named no key, and it {called}")
 
-    def _covered(self, path: Path, by: Iterable[Signature] | None = None) -> bool:
-        digest = carried.digest(self.texts[path], carried.SIGNATURE) if path in self.texts else self.digests[path]
-        listed = "pages" if path in self.texts else "files"
-        return any(digest == d for s in (self.good if by is None else by) for _, d in getattr(s.statement, listed))
+    def _covered(self, path: Path, by: Signature) -> bool:
+        """Return whether a file or page is what was signed, whatever its name."""
+        if path in self.texts:
+            return carried.digest(self.texts[path], carried.SIGNATURE) in [digest for _, digest in by.statement.pages]
+        return self.digests[path] in [digest for _, digest in by.statement.files]
 
     def _covers(self, about: str, signature: Signature) -> None:
         """Compare a statement with the files, pages and guarantees that were given."""
@@ -242,7 +230,7 @@ class _Case:
         for path in (*self.found, *self.facts):
             name, listed = path.name, made.pages if path in self.texts else made.files
             known = [n for n, _ in listed]
-            if self._covered(path, [signature]):
+            if self._covered(path, signature):
                 renamed = "" if name in known else "; it had another name then: " + ", ".join(map(shown, known))
                 self.add(shown(name), "signature", True, f"it is what was signed{renamed}")
             elif name in known:
@@ -250,7 +238,7 @@ class _Case:
         for path in self.found:  # the guarantee of a table is a file of its own
             beside = promise_place(path)
             signed = dict(made.files).get(beside.name)
-            if signed is not None and beside.is_file() and _sha256(payload_of(beside)) != signed:
+            if signed is not None and beside.is_file() and digest_of(beside) != signed:
                 self.add(shown(beside.name), "signature", False, "it is not the guarantee that was signed")
         first = next((p for p, d in self.digests.items() if made.files and d == made.files[0][1]), None)
         promise = None if first is None else self.found[first].guarantee
@@ -261,14 +249,13 @@ class _Case:
             self.add(about, "files", None, f"signed with them, and not given: {', '.join(absent)}")
         if made.account is not None:
             self.heads.append((made.account["head"], "the head that was signed"))
-            named = {} if promise is None else promise.parameters.get("account")
-            if promise is not None and (not isinstance(named, dict) or named["dataset"] != made.account["dataset"]):
+            if promise is not None and account_of(promise) != made.account["dataset"]:
                 self.add(about, "account", False, "the file names another account than the one that was signed")
 
     def vouches(self) -> str:
         """Return who vouches for what no file shows."""
         unknown = "" if self.keys else ", who is unknown to you"
-        signers = [s for s in self.good if any(self._covered(path, [s]) for path in self.found)]
+        signers = [s for s in self.good if any(self._covered(path, s) for path in self.found)]
         owners = sorted({f"the owner of key {s.fingerprint[:16]}…{unknown}" for s in signers})
         return " and ".join(owners) if owners else "the maker of the files, which are not signed"
 
@@ -290,11 +277,8 @@ class _Case:
                 continue
             self._same_promise(about, facts, self.found[file])
             self._same_text(about, file, facts, text)
-            added = [
-                *json.loads(facts["given"]),
-                *(n for n, said in facts["about"].items() if said and n != "page_made"),
-            ]
-            if added:
+            stated = {**facts["about"], **json.loads(facts["given"]), "page_made": None}
+            if added := [name for name, said in stated.items() if said]:
                 self.add(about, "page", None, f"stated by its maker alone: {', '.join(added)}")
             if facts["account"] is not None:
                 self.heads.append((facts["account"]["head"], "the head on the page"))
@@ -339,22 +323,21 @@ class _Case:
         if path is None:
             for file, found in self.found.items():
                 if found.guarantee is not None:
-                    named = found.guarantee.parameters.get("account")
-                    said = f"of {named['dataset']!r} was not given" if isinstance(named, dict) else "is not named"
+                    named = account_of(found.guarantee)
+                    said = "is not named" if named is None else f"of {named!r} was not given"
                     more = "what else was released about these people is not known"
                     self.add(shown(file.name), "account", None, f"the account {said}: {more}")
             return
         about = shown(path.name)
         try:
             book = Account(path)
-            entries = book.entries
         except FormatError as error:
             self.add(about, "account", False, str(error))
             return
         left, closed = at_least(book.remaining.exact), ", and it is closed" * bool(book.closed)
         room = f"{left} of {book.currency} {at_least(book.total.exact)} is left{closed}"
         self.add(about, "account", True, f"its chain is whole, and nothing is overspent: {room}")
-        lines = {line[-64:]: line for line in path.read_text(encoding="utf-8").split("\n")}
+        lines = {line[-64:]: line for line in path.read_text(encoding="utf-8").split("\n")[:-1]}
         self._balances(about, book, lines)
         for head, what in self.heads:
             if head.removeprefix("sha256:") not in lines:
@@ -368,7 +351,8 @@ class _Case:
                 self.add(about, "signature", True, f"it contains the head that was signed {made.time}")
         for file, found in self.found.items():
             if found.guarantee is not None:
-                self._booked(shown(file.name), found.guarantee, book, entries, lines)
+                holds, said = _booked(found.guarantee, book, lines)
+                self.add(shown(file.name), "account", holds, said)
 
     def _balances(self, about: str, book: Account, lines: dict[str, str]) -> None:
         """Compare the balance on each page with the account as it was then."""
@@ -387,63 +371,38 @@ class _Case:
                 said = f"it states another {' and '.join(wrong)} than the account {about} had then"
                 self.add(shown(page.name), "account", False, said)
 
-    def _booked(
-        self, about: str, promise: Guarantee, book: Account, entries: Sequence[Entry], lines: dict[str, str]
-    ) -> None:
-        named, heads = promise.parameters.get("account"), heads_of(promise.parameters)
-        if isinstance(named, dict) and named.get("dataset") != book.dataset:
-            said = f"it was charged to the account {named.get('dataset')!r}, and this is {book.dataset!r}"
-            self.add(about, "account", False, said)
-            return
-        for head in heads:
-            if head.removeprefix("sha256:") not in lines:
-                said = "the account has no line that the file names: it was cut back, or is another account"
-                self.add(about, "account", False, said)
-                return
-        entry = next((e for e in entries if promise.digest in known_by(e)), None)
-        if entry is None:
-            self.add(about, "account", False, f"the account does not know this file ({promise.digest})")
-            return
-        cost = cost_of(promise, book.currency)
-        if promise.model == "central" and cost > entry.price:
-            said = f"entry {entry.number} of the account was charged less than the file costs"
-            self.add(about, "account", False, said)
-            return
-        called = entry.asked.get("file")
-        later = [e.number for e in entries if called and e.number > entry.number and e.asked.get("file") == called]
-        more = f"; a later release has the same file name: entry {later[-1]}" if later else ""
-        self.add(about, "account", True, f"the account knows it as entry {entry.number} of {entry.when[:10]}{more}")
+
+def account_of(promise: Guarantee) -> str | None:
+    """Return the name of the account that a release says it was charged to."""
+    named = promise.parameters.get("account")
+    return str(named.get("dataset")) if isinstance(named, dict) else None
 
 
-def known_by(entry: Entry) -> list[str | None]:
-    """Return the digests under which an account knows a release."""
-    return [entry.digest, *(digest for _, digest in getattr(entry, "shown", ()))]
-
-
-def cost_of(promise: Guarantee, currency: str) -> Any:
-    """Return what a release costs in the unit of an account."""
-    spent = promise.spent.exact
-    if promise.accounting == currency:
-        return spent
-    return spent * spent / 2 if currency == "rho" else Fraction(repr(promise.epsilon))
+def _booked(promise: Guarantee, book: Account, lines: Collection[str]) -> tuple[bool, str]:
+    """Return whether an account knows a release, with what was found."""
+    named, spent = account_of(promise), promise.spent.exact
+    if named not in (None, book.dataset):
+        return False, f"it was charged to the account {named!r}, and this is {book.dataset!r}"
+    if any(head.removeprefix("sha256:") not in lines for head in heads_of(promise.parameters)):
+        return False, "the account has no line that the file names: it was cut back, or is another account"
+    known = {d: e for e in book.entries for d in (e.digest, *(d for _, d in getattr(e, "shown", ()))) if d is not None}
+    if (entry := known.get(promise.digest or "")) is None:
+        return False, f"the account does not know this file ({promise.digest})"
+    if promise.accounting != book.currency:
+        spent = spent * spent / 2 if book.currency == "rho" else Fraction(repr(promise.epsilon))
+    if promise.model == "central" and spent > entry.price:
+        return False, f"entry {entry.number} of the account was charged less than the file costs"
+    called = entry.asked.get("file")
+    later = [e.number for e in book.entries if called and e.number > entry.number and e.asked.get("file") == called]
+    more = f"; a later release has the same file name: entry {later[-1]}" if later else ""
+    return True, f"the account knows it as entry {entry.number} of {entry.when[:10]}{more}"
 
 
 def shown(name: str) -> str:
     """Return a name for display: what could pass for another letter, or is not seen, is spelled out behind it."""
-    odd = [c for c in name if not c.isprintable() or (ord(c) > 126 and not _latin(c))]
+    odd = [c for c in name if not c.isprintable() or (c.isalpha() and "LATIN" not in unicodedata.name(c, ""))]
     plain = "".join(c if c.isprintable() else "\ufffd" for c in name)
     return f"{plain} [with {', '.join(f'U+{ord(c):04X}' for c in dict.fromkeys(odd))}]" if odd else name
-
-
-def _latin(letter: str) -> bool:
-    return not letter.isalpha() or unicodedata.name(letter, "").startswith("LATIN")
-
-
-def _sha256(blocks: Iterable[bytes]) -> str:
-    found = hashlib.sha256()
-    for block in blocks:
-        found.update(block)
-    return found.hexdigest()
 
 
 def _pieces(page: str) -> list[str]:
