@@ -14,6 +14,7 @@ import command_line
 import discreet as dc
 from discreet import anonymity
 from discreet.jobs import Job
+from discreet.reporting import verify
 from discreet_studies.as_published.ordered import OrderedMicroaggregation
 from second_reader.drawing import Made, write_promised
 from together.factors import CELLS, PERSONS, SYNOPSES, TABLES
@@ -438,7 +439,16 @@ def _check(given: dict[str, str], released: Released, done: Done) -> None:
         outputs["html"] = "audit.html"
     if given["output"] == "csv":
         done.held &= _command(after, path, parameters, outputs, done)
-        return
+    else:
+        _job(after, path, parameters, outputs, done)
+    if after == "report":  # file and page together, as somebody who receives both checks them
+        found = verify([path], path.parent / "page.html")
+        wrong = [a for a in found.answers if a.holds is False and a.name != "seed"]
+        assert not wrong, (given, wrong)
+
+
+def _job(after: str, path: Path, parameters: dict[str, Any], outputs: dict[str, str], done: Done) -> None:
+    """Check by a job."""
     found = Job(after, str(path), None, parameters, outputs, path.parent).run()
     done.held = done.held and not found.failed
     done.shown.append(repr(found.figures))

@@ -28,7 +28,6 @@ SIGNATURE_ENDING = ".signature.json"
 PASSPHRASE = "DISCREET_KEY_PASSPHRASE"  # noqa: S105, the name of a variable
 _SIGNATURE, _KEY, _VERSION = "discreet.signature", "discreet.key", 1
 _MAGIC = b"discreet.statement\x01"
-_HEX = re.compile(r"[0-9a-f]+")
 #: A file or page: name and SHA-256.
 Named = tuple[str, str]
 
@@ -75,11 +74,7 @@ class Statement:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         listed = {n: [{"name": a, "sha256": b} for a, b in getattr(self, n)] for n in ("files", "pages")}
-        charged = None if self.account is None else dict(self.account)
-        return {
-            "about": self.about, **listed, "guarantee": self.guarantee, "account": charged, "version": self.version,
-            "time": self.time, "name": self.name, "key": self.key,
-        }  # fmt: skip
+        return {**self.__dict__, **listed}
 
 
 @dataclass(frozen=True)
@@ -129,7 +124,7 @@ class Signature:
     @classmethod
     def _read(cls, facts: Any) -> Signature:
         said = facts["statement"]
-        listed = {n: tuple((_text(f["name"]), _hex(f["sha256"], 64)) for f in said[n]) for n in ("files", "pages")}
+        listed = {n: tuple((_text(f["name"]), _hex(f["sha256"])) for f in said[n]) for n in ("files", "pages")}
         account = said["account"]
         if account is not None:
             entry = account["entry"]
@@ -139,11 +134,9 @@ class Signature:
         if said["about"] not in ("release", "account"):
             raise ValueError
         texts = {n: _text(said[n]) for n in ("version", "time", "name")}
-        guarantee = None if said["guarantee"] is None else _hex(said["guarantee"], 64)
-        made = Statement(
-            said["about"], **listed, guarantee=guarantee, account=account, **texts, key=_hex(said["key"], 64)
-        )
-        return cls(made, bytes.fromhex(_hex(facts["public_key"], 64)), bytes.fromhex(_hex(facts["signature"], 128)))
+        guarantee = None if said["guarantee"] is None else _hex(said["guarantee"])
+        made = Statement(said["about"], **listed, guarantee=guarantee, account=account, **texts, key=_hex(said["key"]))
+        return cls(made, bytes.fromhex(_hex(facts["public_key"])), bytes.fromhex(_hex(facts["signature"], 128)))
 
 
 def _text(value: Any) -> str:
@@ -153,10 +146,10 @@ def _text(value: Any) -> str:
     return value
 
 
-def _hex(value: Any, size: int) -> str:
-    if not isinstance(value, str) or len(value) != size or not _HEX.fullmatch(value):
+def _hex(value: Any, size: int = 64) -> str:
+    if not re.fullmatch(f"[0-9a-f]{{{size}}}", value):
         raise ValueError
-    return value
+    return str(value)
 
 
 def fingerprint_of(public_key: bytes) -> str:
@@ -190,7 +183,7 @@ class PublicKey:
         try:
             facts = json.loads(Path(path).expanduser().read_bytes())
             stated = [facts["format"], facts["format_version"], facts["algorithm"]]
-            made = cls(_text(facts["name"]), bytes.fromhex(_hex(facts["public_key"], 64)))
+            made = cls(_text(facts["name"]), bytes.fromhex(_hex(facts["public_key"])))
             if stated != [_KEY, _VERSION, "ed25519"] or facts["fingerprint"] != made.fingerprint:
                 raise ValueError
         except OSError as error:
