@@ -15,20 +15,18 @@ from rich.console import Console
 from rich.markup import escape
 
 from discreet._version import __version__
-from discreet.cli import ask, audit, plan, sketch, synopsis, tables, verbs
+from discreet.cli import ask, evidence, plan, sketch, synopsis, tables, verbs
 from discreet.cli.account import account
 from discreet.cli.choose import register as register_choose
 from discreet.cli.collect import collect
 from discreet.cli.common import USAGE, console, echo, group, warn, warn_if_seeded, working
 from discreet.cli.data import data
-from discreet.cli.key import key
 from discreet.cli.prepare import register as register_prepare
 from discreet.cli.run import register as register_run
 from discreet.cli.schema import register as register_schema
 from discreet.cli.studio import register as register_studio
 from discreet.cli.study import study
 from discreet.cli.verbs import add, take_as_typed, verb
-from discreet.cli.verify import register as register_verify
 from discreet.core import unfit
 from discreet.errors import DiscreetError, DiscreetWarning, InvalidArgument
 from discreet.jobs import EPSILON, SEED, declared, option
@@ -42,7 +40,7 @@ app = group(
 app.add_typer(account)
 app.add_typer(collect)
 app.add_typer(data)
-app.add_typer(key)
+app.add_typer(evidence.key)
 app.add_typer(sketch.sketch)
 app.add_typer(study)
 #: Functions that show results, by kind of job.
@@ -51,19 +49,19 @@ SHOWN = {
     "anonymize": tables.show_anonymous, "perturb": tables.show_perturbed, "sketch": sketch.show,
     "aggregate": sketch.show_counts, "merge": sketch.show_counts, "estimate": sketch.show_estimates,
     "sketch-plan": sketch.show_plan, "distinct": sketch.show_bitmap, "overlap": sketch.show_overlap,
-    "risk": tables.show_risk, "attack": tables.show_attack, "audit": audit.show, "report": tables.show_report,
+    "risk": tables.show_risk, "attack": tables.show_attack, "audit": evidence.show, "report": tables.show_report,
     "compare": tables.show_report,
     "plan": plan.show, "ask": ask.show,
 }  # fmt: skip
 for _kind in KINDS.values():
-    _extra = {"list": audit.listed} if _kind.name == "audit" else None
+    _extra = {"list": evidence.listed} if _kind.name == "audit" else None
     add(sketch.sketch if _kind.words.startswith("sketch ") else app, _kind, SHOWN[_kind.name], _extra)
 register_choose(app)
 register_prepare(app)
 register_run(app, SHOWN)
 register_schema(app)
 register_studio(app)
-register_verify(app)
+evidence.register_verify(app)
 verb(
     app,
     option("table", "file", "The table that nobody received.", "safe.csv", required=True, positional=True),

@@ -13,6 +13,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from jinja2 import TemplateError
+
 from discreet._version import __version__
 from discreet.accounts import Account, Totals, heads_of
 from discreet.core import (
@@ -27,7 +29,7 @@ from discreet.core import (
     promise_place,
     signature_place,
 )
-from discreet.errors import DataSourceError, FormatError, MissingExtra
+from discreet.errors import DataSourceError, DiscreetError, FormatError, MissingExtra
 from discreet.reporting.artifacts import kind_of
 from discreet.reporting.pages import carried
 from discreet.reporting.verdict import Check, Findings, examine
@@ -37,6 +39,9 @@ from discreet.reporting.write import page_again
 #: Verdicts by exit code.
 VERDICTS = ("holds", "contradicted", "not checkable")
 _OPEN = "not checkable: "
+#: What facts that someone made up can lead to.
+_UNREADABLE = (DiscreetError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+_UNREADABLE += (TemplateError,)
 #: What no file can show.
 _RESTS = "That the noise was drawn as stated, and that the ledger is complete, cannot be seen in a file: it rests on"
 
@@ -305,7 +310,7 @@ class _Case:
             return
         try:
             again = page_again(file, facts)
-        except Exception as error:  # facts may be anything
+        except _UNREADABLE as error:  # facts may be anything
             self.add(about, "text", False, f"the page cannot be written again from its facts ({type(error).__name__})")
             return
         here, there = (_pieces(page) for page in (carried.bare(text), again))
