@@ -40,8 +40,9 @@ from discreet.reporting.write import page_again
 VERDICTS = ("holds", "contradicted", "not checkable")
 _OPEN = "not checkable: "
 #: What facts that someone made up can lead to.
-_UNREADABLE = (DiscreetError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
-_UNREADABLE += (TemplateError,)
+_UNREADABLE = (
+    DiscreetError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, TemplateError
+)  # fmt: skip
 #: What no file can show.
 _RESTS = "That the noise was drawn as stated, and that the ledger is complete, cannot be seen in a file: it rests on"
 

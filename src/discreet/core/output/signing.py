@@ -124,7 +124,7 @@ class Signature:
     @classmethod
     def _read(cls, facts: Any) -> Signature:
         said = facts["statement"]
-        listed = {n: tuple((_text(f["name"]), _hex(f["sha256"])) for f in said[n]) for n in ("files", "pages")}
+        listed: Any = {n: tuple((_text(f["name"]), _hex(f["sha256"])) for f in said[n]) for n in ("files", "pages")}
         account = said["account"]
         if account is not None:
             entry = account["entry"]
@@ -133,7 +133,7 @@ class Signature:
             account = {"dataset": _text(account["dataset"]), "entry": entry, "head": _text(account["head"])}
         if said["about"] not in ("release", "account"):
             raise ValueError
-        texts = {n: _text(said[n]) for n in ("version", "time", "name")}
+        texts: Any = {n: _text(said[n]) for n in ("version", "time", "name")}
         guarantee = None if said["guarantee"] is None else _hex(said["guarantee"])
         made = Statement(said["about"], **listed, guarantee=guarantee, account=account, **texts, key=_hex(said["key"]))
         return cls(made, bytes.fromhex(_hex(facts["public_key"])), bytes.fromhex(_hex(facts["signature"], 128)))
