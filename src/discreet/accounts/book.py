@@ -277,7 +277,7 @@ class Totals:
         level, most = (_read(each.get("epsilon", "0")) for each in (terms, held))
         if not (terms or price) or price > entry.price or delta > entry.delta or level > most:
             raise FormatError("more is booked than was reserved")
-        self._check_digest(facts)
+        # Equal digests are possible: small files of random bits may be the same.
 
     def _check_digest(self, facts: dict[str, Any]) -> None:
         if facts["digest"] in self.digests:
