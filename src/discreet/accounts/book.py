@@ -73,7 +73,7 @@ class Entry:
         level = f"ε {at_most(_read(terms['epsilon']))}"
         if terms["model"] == "metric":
             radius = terms["radius"]
-            return f"{level} at a distance" if radius is None else f"{level} at distance {float(_read(radius)):g}"
+            return f"{level} at a distance" if radius is None else f"{level} at {float(_read(radius)):g}"
         return f"{level} per {terms['unit'].removeprefix('one ').partition(' of ')[0]}"
 
     @property
@@ -83,13 +83,18 @@ class Entry:
         return (*own, *self.files)
 
     @property
+    def named(self) -> str:
+        """Verb and file, or the job."""
+        return _named(self.job, self.asked)
+
+    @property
     def what(self) -> str:
         """The release in words: verb and file, or the job; and the columns if they are few."""
         columns = self.asked.get("columns")
         if not isinstance(columns, list) or not columns:
-            return _named(self.job, self.asked)
+            return self.named
         shown = ", ".join(map(str, columns))
-        return f"{_named(self.job, self.asked)}: {shown if len(shown) <= 60 else f'{len(columns)} columns'}"
+        return f"{self.named}: {shown if len(shown) <= 60 else f'{len(columns)} columns'}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return all facts as plain data."""

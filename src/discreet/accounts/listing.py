@@ -21,7 +21,7 @@ def listed(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """
     groups: dict[str, list[Entry]] = {}
     for entry in entries:
-        if terms := entry.terms:
+        if (terms := entry.terms) and (entry.state != "reserved" or terms["model"] != "syntactic"):
             told = json.dumps(terms.get("metric"), sort_keys=True)
             groups.setdefault(f"{terms['model']} {terms['unit']} {told}", []).append(entry)
     return [_summed(held) for held in groups.values()]
@@ -61,7 +61,8 @@ def _sum(terms: Sequence[dict[str, Any]], name: str) -> Fraction:
 
 def unchecked(entries: Sequence[Entry]) -> list[str]:
     """Warn of anonymous tables about the same people that were not checked with each other."""
-    tables = [entry for entry in entries if entry.model == "syntactic"]
+    # A file appears after it is booked: a table that was only reserved never left.
+    tables = [entry for entry in entries if entry.model == "syntactic" and entry.state != "reserved"]
     alone = [i for i, entry in enumerate(tables) if (entry.terms or {})["earlier"] < i]
     if not alone:
         return []

@@ -170,7 +170,7 @@ def show_account(figures: Any) -> None:
         f"[bold]Account.[/] {done} [cyan]{escape(told['dataset'])}[/]: {unit} {told['spent']:.6g} of "
         f"{told['total']:.6g} spent, {told['remaining']:.6g} left."
     )
-    for text in told["warnings"]:
+    for text in told["warnings"] if told.get("model") == "syntactic" else ():
         console.print(f"[bold yellow]Warning:[/] {escape(text)}.", highlight=False)
 
 
