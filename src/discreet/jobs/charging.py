@@ -130,6 +130,12 @@ def _promise_beside(path: Path) -> Guarantee | None:
         return None
 
 
+def released_digest(path: Path) -> str | None:
+    """Return the digest by which an account knows a file."""
+    promise = _promise_beside(path) or promise_of(path)
+    return PaidReports.load(path).digest if promise is None else promise.digest
+
+
 def repeated(job: Job) -> Any:
     """Return an earlier release of the same job, if the output file is the one that was booked.
 
