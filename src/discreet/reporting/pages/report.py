@@ -111,7 +111,7 @@ def _released(facts: dict[str, Any]) -> Answer:
         told = f"about {rows:,.0f} rows (95 % interval {span})"
         if "handed_out" in release:
             lines.append(("", f"drawn from: {headline[:1].lower()}{headline[1:]}"))
-            headline, told = f"{release['handed_out']:,} synthetic rows", f"the table had {told}"
+            headline, told = f"{release['handed_out']:,} synthetic rows", f"the model counts {told}"
         lines.append(("", told))
     elif "reports" in release:
         headline = f"Counts of {release['reports']:,} randomised reports"
@@ -556,7 +556,7 @@ def _booked(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the account, and the head that the release names."""
     named = facts["parameters"].get("account")
     if account := facts.get("account"):
-        yield "account", f"{account['dataset']}, entry {account['entry']}"
+        yield "account", f"{account['dataset']}, entry {account['entry'] or 'not known'}"
     if isinstance(named, Mapping):
         yield "line in the account", str(named["head"])
 
