@@ -19,6 +19,7 @@ from discreet import anonymity, local
 from discreet._version import __version__
 from discreet.anonymity.risk import PROMISE_KEY, loss_of, one_of_each
 from discreet.core import (
+    NAMING,
     Categorical,
     Code,
     Column,
@@ -268,8 +269,8 @@ def _anonymous(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
             "labels": [str(a) if b == a + 1 else f"{a} to {b - 1}" for a, b in pairwise(edges.tolist())],
             "counts": counts.tolist(),
         }
-    hashed = {n for n, role in roles.items() if role in ("identifier", "person")}
-    out["passed_on"] = {n: _occur_once(table[n]) for n in names if n not in quasi and n not in hashed}
+    exact = [n for n, role in roles.items() if n in names and n not in quasi and role not in NAMING]
+    out["passed_on"] = {n: _occur_once(table[n]) for n in exact}
     out["first_rows"] = [{k: str(v) for k, v in row.items()} for row in table.slice(0, 6).to_pylist()]
     return out
 

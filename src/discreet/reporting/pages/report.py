@@ -83,6 +83,9 @@ def own_texts(facts: dict[str, Any]) -> Iterator[Any]:
     """Yield the texts of a page that are the user's: names, categories, released values, and what was said of it."""
     about, release = facts.get("about", {}), facts["release"]
     yield from (facts["file"], facts["file_sha256"], facts["digest"], *map(about.get, ("title", "owner", "purpose")))
+    behind, named = facts.get("behind") or {}, facts["parameters"].get("account")
+    held = named if isinstance(named, Mapping) else {}
+    yield from (behind.get("file"), behind.get("digest"), held.get("head"), (facts.get("account") or held).get("dataset"))
     yield from (each["file"] for each in (*facts["attacks"], *facts["audits"]))
     for column in facts["columns"]:
         named = column.get("categories", ()) if column.get("role") not in ("identifier", "person") else ()
@@ -553,10 +556,13 @@ def _guard(facts: dict[str, Any]) -> str:
 
 
 def _booked(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the account, and the head that the release names."""
+    """Yield the model behind synthetic rows, the account, and the head that the release names."""
     named = facts["parameters"].get("account")
+    if behind := facts.get("behind"):
+        yield from (("model behind it", behind["file"]), ("seal of the model", behind["digest"]))
     if account := facts.get("account"):
-        yield "account", f"{account['dataset']}, entry {account['entry'] or 'not known'}"
+        entry = account["entry"]
+        yield from (("account", account["dataset"]), ("its entry", "not known" if entry is None else number(entry)))
     if isinstance(named, Mapping):
         yield "line in the account", str(named["head"])
 
@@ -569,7 +575,6 @@ def _auditor(facts: dict[str, Any]) -> list[tuple[str, str]]:
         (f"{_guard(facts)} checked", facts["checks"]["seal"]),
         ("noise", "seeded: do not publish" if facts["checks"]["seeded"] else "operating-system entropy"),
         ("unit of privacy", facts["promise"]["unit"]),
-        *([] if not facts.get("behind") else [("model behind it", "{file}, {digest}".format(**facts["behind"]))]),
         *_booked(facts),
         ("made by", f"Discreet {facts['made_by']}"),
         ("reported by", f"Discreet {facts['reported_by']}"),
