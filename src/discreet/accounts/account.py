@@ -15,7 +15,16 @@ from typing import Any
 
 from discreet.accounts.book import FORMAT, VERSION, WITH_DELTA, Entry, Totals
 from discreet.accounts.chain import Chain, Disk
-from discreet.accounts.facts import heads_of, step_facts, steps_of, terms_of, unit_column, unit_facts, unit_of, unit_text
+from discreet.accounts.facts import (
+    heads_of,
+    step_facts,
+    steps_of,
+    terms_of,
+    unit_column,
+    unit_facts,
+    unit_of,
+    unit_text,
+)
 from discreet.accounts.standing import Standing
 from discreet.core import KINDS, LARGEST_BUDGET, SURE_DELTA, Exact, Guarantee, Kind, Line, checks
 from discreet.core.budget import zcdp_to_epsilon

@@ -27,7 +27,16 @@ from weakref import WeakValueDictionary
 import pyarrow as pa
 
 from discreet.anonymity.release.record import ReleaseRecord
-from discreet.core import Guarantee, NewFile, cannot_write, counted, promise_place, sync_folder, write_sealed, write_whole
+from discreet.core import (
+    Guarantee,
+    NewFile,
+    cannot_write,
+    counted,
+    promise_place,
+    sync_folder,
+    write_sealed,
+    write_whole,
+)
 from discreet.engines import check_target
 from discreet.errors import DataSourceError, FormatError, InvalidArgument, InvalidType
 

@@ -185,9 +185,7 @@ class PartFolder:
     it next to the folder.
     """
 
-    def __init__(
-        self, path: str | Path, guarantee: Guarantee, book: Callable[[Guarantee], None] | None = None
-    ) -> None:
+    def __init__(self, path: str | Path, guarantee: Guarantee, book: Callable[[Guarantee], None] | None = None) -> None:
         self._path, self._guarantee, self._book = Path(path).expanduser().absolute(), guarantee, book
         self._work = ""
 

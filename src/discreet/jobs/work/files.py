@@ -70,7 +70,9 @@ def finish(
         said |= {"candidates": candidates, "clusters": clusters, "account": figures.get("account")}
         made = (figures.get("account") or {}).get("when") or date.today().isoformat()
         said = {"date": made[:10], **said}
-        handed = {"artifact": places["table"], "behind": job.artifact} if "table" in places else {"artifact": job.artifact}
+        handed = (
+            {"artifact": places["table"], "behind": job.artifact} if "table" in places else {"artifact": job.artifact}
+        )
         write_report(**handed, output=places["report"], **said)
         files["report"] = places["report"]
     if "guarantee" in places:

@@ -85,7 +85,12 @@ def own_texts(facts: dict[str, Any]) -> Iterator[Any]:
     yield from (facts["file"], facts["file_sha256"], facts["digest"], *map(about.get, ("title", "owner", "purpose")))
     behind, named = facts.get("behind") or {}, facts["parameters"].get("account")
     held = named if isinstance(named, Mapping) else {}
-    yield from (behind.get("file"), behind.get("digest"), held.get("head"), (facts.get("account") or held).get("dataset"))
+    yield from (
+        behind.get("file"),
+        behind.get("digest"),
+        held.get("head"),
+        (facts.get("account") or held).get("dataset"),
+    )
     yield from (each["file"] for each in (*facts["attacks"], *facts["audits"]))
     for column in facts["columns"]:
         named = column.get("categories", ()) if column.get("role") not in ("identifier", "person") else ()
@@ -274,7 +279,9 @@ def _not_protected(release: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "warn" if any(passed.values()) else "soft", f"Passed on exactly, so not protected: {', '.join(passed)}."
     unique = sorted(((n, name) for name, n in passed.items() if n), reverse=True)
     for n, name in unique[:_MOST_UNIQUE]:
-        said = f"{n:,} of {release['rows']:,} rows ({share(n / release['rows'])}) have a value of {name} that occurs once"
+        said = (
+            f"{n:,} of {release['rows']:,} rows ({share(n / release['rows'])}) have a value of {name} that occurs once"
+        )
         yield "warn", f"{said}: anyone who knows it finds the row."
     if more := len(unique) - _MOST_UNIQUE:
         yield from [("warn", f"The same holds for rows of {more:,} more columns.")] * (more > 0)
