@@ -1,7 +1,9 @@
 """The totals of an account, and which line may follow.
 
 Central releases have a price in the unit of the limit. Others are listed with terms of their own: the rules of an
-anonymous table, the rate of a perturbed one, the ε of a local report. They add nothing to what is spent. Limits are kept in ε (and a sum of δ) or in ρ, as exact rationals. There, adding up is valid also if the next price is
+anonymous table, the rate of a perturbed one, the ε of a local report. They add nothing to what is spent.
+
+Limits are kept in ε (and a sum of δ) or in ρ, as exact rationals. There, adding up is valid also if the next price is
 chosen after seeing a result (basic composition, and that of zCDP, hold for adaptive prices under a fixed limit).
 """
 
@@ -29,11 +31,11 @@ Step = tuple[str, Fraction, Fraction, int]
 class Entry:
     """One release in an account.
 
-    ``price`` and ``delta`` are in the unit of the account; both are 0 if the release is not of the central model, whose
-    own kind of price are its ``terms`` (docs/accounts.md). ``state`` is "reserved" until it is published (and forever
-    if its program was lost), then "booked"; "answered" has no artifact; "added" was released without the
-    account. ``digest`` is the seal of the artifact, ``files`` are further forms of it (name and seal), ``steps`` are the
-    laws of its noise, ``task`` is the digest of the job.
+    ``price`` and ``delta`` are in the unit of the account. Both are 0 if the release is not of the central model; its
+    own kind of price is then in ``terms`` (docs/accounts.md). ``state`` is "reserved" until it is published (and
+    forever if its program was lost), then "booked"; "answered" has no artifact; "added" was released without the
+    account. ``digest`` is the seal of the artifact, ``files`` are further forms of it (name and seal), ``steps`` are
+    the laws of its noise, ``task`` is the digest of the job.
 
     Examples
     --------
