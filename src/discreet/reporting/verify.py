@@ -175,7 +175,7 @@ class _Case:
             epsilon = None if promise.epsilon is None else decimal(promise.epsilon)
             stated = {"file": path.name, "kind": found.kind, "epsilon": epsilon, "digest": promise.digest}
             self.made.promises.append({**stated, "promise": promise.sentence()})
-        for check in found.checks:
+        for check in (c for c in found.checks if c.name != "account"):  # see below
             alone = check.name == "seal" and check.holds is None
             self.add(about, check.name, check.holds, f"{_OPEN if alone else ''}{check.detail}")
         if found.seeded:
@@ -285,7 +285,7 @@ class _Case:
             self._same_text(about, file, facts, text)
             stated = {**facts["about"], **json.loads(facts["given"]), "page_made": None}
             if added := [name for name, said in stated.items() if said]:
-                self.add(about, "page", None, f"stated by its maker alone: {', '.join(added)}")
+                self.add(about, "stated", None, f"stated by its maker alone: {', '.join(added)}")
             if facts["account"] is not None:
                 self.heads.append((facts["account"]["head"], "the head on the page"))
 
@@ -309,8 +309,14 @@ class _Case:
             made = f"written by version {shown(str(facts['reported_by']))}, and this is {__version__}"
             self.add(about, "text", None, f"{_OPEN}whether the page shows only this: it was {made}")
             return
+        digest = (facts["behind"] or {}).get("digest")
+        behind = next((f for f, found in self.found.items() if digest and _seal(found) == digest), None)
+        if digest and behind is None:
+            said = f"whether the page shows only this: give {shown(facts['behind']['file'])} too, which it describes"
+            self.add(about, "text", None, f"{_OPEN}{said}")
+            return
         try:
-            again = page_again(file, facts)
+            again = page_again(file, facts, behind)
         except _UNREADABLE as error:  # facts may be anything
             self.add(about, "text", False, f"the page cannot be written again from its facts ({type(error).__name__})")
             return
@@ -357,7 +363,8 @@ class _Case:
                 self.add(about, "signature", True, f"it contains the head that was signed {made.time}")
         for file, found in self.found.items():
             if found.guarantee is not None:
-                holds, said = _booked(found.guarantee, book, lines)
+                digest = found.guarantee.digest or f"sha256:{self.digests[file]}"
+                holds, said = _booked(found.guarantee, digest, book, lines)
                 self.add(shown(file.name), "account", holds, said)
 
     def _balances(self, about: str, book: Account, lines: dict[str, str]) -> None:
@@ -371,11 +378,19 @@ class _Case:
                 if mark == told["head"].removeprefix("sha256:"):
                     break
             then = {"dataset": book.dataset, "currency": totals.currency, "spent": float(totals.spent)}
-            then |= {"total": float(totals.limit), "remaining": float(totals.limit - totals.spent)}
+            then |= {
+                "total": float(totals.limit),
+                "remaining": float(totals.limit - totals.spent),
+                "releases": len(totals.entries),
+            }
             wrong = [name for name, value in then.items() if told.get(name) != value]
             if wrong:
                 said = f"it states another {' and '.join(wrong)} than the account {about} had then"
                 self.add(shown(page.name), "account", False, said)
+
+
+def _seal(found: Findings) -> str | None:
+    return None if found.guarantee is None else found.guarantee.digest
 
 
 def account_of(promise: Guarantee) -> str | None:
@@ -384,16 +399,15 @@ def account_of(promise: Guarantee) -> str | None:
     return str(named.get("dataset")) if isinstance(named, dict) else None
 
 
-def _booked(promise: Guarantee, book: Account, lines: Collection[str]) -> tuple[bool, str]:
+def _booked(promise: Guarantee, digest: str, book: Account, lines: Collection[str]) -> tuple[bool, str]:
     """Return whether an account knows a release, with what was found."""
     named, spent = account_of(promise), promise.spent.exact
     if named not in (None, book.dataset):
         return False, f"it was charged to the account {named!r}, and this is {book.dataset!r}"
     if any(head.removeprefix("sha256:") not in lines for head in heads_of(promise.parameters)):
         return False, "the account has no line that the file names: it was cut back, or is another account"
-    known = {d: e for e in book.entries for d in (e.digest, *(d for _, d in getattr(e, "shown", ()))) if d is not None}
-    if (entry := known.get(promise.digest or "")) is None:
-        return False, f"the account does not know this file ({promise.digest})"
+    if (entry := {seal: each for each in book.entries for _, seal in each.shown}.get(digest)) is None:
+        return False, f"the account does not know this file ({digest})"
     if promise.accounting != book.currency:
         spent = spent * spent / 2 if book.currency == "rho" else Fraction(repr(promise.epsilon))
     if promise.model == "central" and spent > entry.price:

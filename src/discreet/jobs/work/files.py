@@ -1,6 +1,7 @@
 """Files of jobs: lists of values to read, and the page and guarantee of a release to write."""
 
 import shlex
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +68,13 @@ def finish(
         stage("page")
         said = {each.name: job.parameters[each.name] for each in PAGE if each.name in job.parameters}
         said |= {"candidates": candidates, "clusters": clusters, "account": figures.get("account")}
+        made = (figures.get("account") or {}).get("when") or date.today().isoformat()
+        said = {"date": made[:10], **said}
+        handed = (
+            {"artifact": places["table"], "behind": job.artifact} if "table" in places else {"artifact": job.artifact}
+        )
         said["signer"] = job.fingerprint
-        write_report(job.artifact, places["report"], **said)
+        write_report(**handed, output=places["report"], **said)
         files["report"] = places["report"]
     if "guarantee" in places:
         write_whole(places["guarantee"], guarantee.to_json(indent=2) + "\n", streams=True)
