@@ -149,7 +149,6 @@ from .output.signing import PublicKey as PublicKey
 from .output.signing import Signature as Signature
 from .output.signing import SigningKey as SigningKey
 from .output.signing import asked_passphrase as asked_passphrase
-from .output.signing import fingerprint_of as fingerprint_of
 from .output.signing import public_place as public_place
 from .output.signing import signature_place as signature_place
 from .people import check_unit as check_unit

@@ -199,11 +199,11 @@ class _Case:
                 self.add(about, "signature", None, f"{_OPEN}{error}")
                 return
             self._of_key(about, signature)
-            if not self.keys or signature.fingerprint in self.keys:
+            if not self.keys or signature.key.fingerprint in self.keys:
                 self.good.append(signature)
                 self._covers(about, signature)
         for path in (*self.found, *self.facts):
-            by = [s.fingerprint for s in self.good if self._covered(path, s)]
+            by = [s.key.fingerprint for s in self.good if self._covered(path, s)]
             if not by:
                 said = f"it is not signed{' by a key that you named' * bool(self.keys)}"
                 self.add(shown(path.name), "signature", False if self.keys else None, said)
@@ -212,9 +212,9 @@ class _Case:
                 self.add(shown(path.name), "signature", False, said)
 
     def _of_key(self, about: str, signature: Signature) -> None:
-        made, known = signature.statement, self.keys.get(signature.fingerprint)
+        made, known = signature.statement, self.keys.get(signature.key.fingerprint)
         called = f"calls itself {shown(made.name)}" if made.name else "has no name"
-        when = f"signed {made.time} with key {signature.fingerprint}"
+        when = f"signed {made.time} with key {signature.key.fingerprint}"
         if known is not None:
             self.add(about, "key", True, f"{when}, which you know as {shown(known.name) or 'a key without a name'}")
         elif self.keys:
@@ -262,7 +262,7 @@ class _Case:
         """Return who vouches for what no file shows."""
         unknown = "" if self.keys else ", who is unknown to you"
         signers = [s for s in self.good if any(self._covered(path, s) for path in self.found)]
-        owners = sorted({f"the owner of key {s.fingerprint[:16]}…{unknown}" for s in signers})
+        owners = sorted({f"the owner of key {s.key.fingerprint[:16]}…{unknown}" for s in signers})
         return " and ".join(owners) if owners else "the maker of the files, which are not signed"
 
     # ---- pages
