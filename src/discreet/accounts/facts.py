@@ -45,7 +45,8 @@ def terms_of(promise: Guarantee) -> dict[str, Any]:
     A perturbed table is known by its rate: for distances d from the radius on, the loss of two points is at most rate
     times d (`discreet.metric.NDLaplace`), so rates of one metric add up. Categories add their ε at any distance.
     """
-    facts, told = promise.parameters, {"model": promise.model, "unit": promise.unit}
+    facts = promise.parameters
+    told: dict[str, Any] = {"model": promise.model, "unit": promise.unit}
     if promise.model == "syntactic":
         k = dict(facts.get("reached", facts.get("required", {}))).get("k")
         rules = dict(facts.get("required", {}))

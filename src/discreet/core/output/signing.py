@@ -151,10 +151,8 @@ class Signature:
             told |= {name: tuple((f["name"], f["sha256"]) for f in told[name]) for name in ("files", "pages")}
             made = cls(Statement(**told), PublicKey(told["name"], bytes.fromhex(facts["public_key"])),
                        bytes.fromhex(facts["signature"]))  # fmt: skip
-            same = json.dumps(made.to_dict(), sort_keys=True) == json.dumps(
-                facts, sort_keys=True
-            )  # 1 is not 1.0 or true
-            if not same or not made.statement.valid():
+            same = json.dumps(made.to_dict(), sort_keys=True) == json.dumps(facts, sort_keys=True)  # 1 is not true
+            if not same or not made.statement.valid() or (len(made.key.raw), len(made.signature)) != (32, 64):
                 raise ValueError
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise FormatError("the signature is damaged, or of a format that this version cannot read") from None

@@ -122,11 +122,11 @@ def _released(facts: dict[str, Any]) -> Answer:
         headline = counted.headline(release, len(named))
         rows, error = release["rows"], normal_width(0.95) * release["rows_std_error"]
         span = f"{max(rows - error, 0.0):,.0f} to {rows + error:,.0f}"
-        told = f"about {rows:,.0f} rows (95 % interval {span})"
+        size = f"about {rows:,.0f} rows (95 % interval {span})"
         if "handed_out" in release:
             lines.append(("", f"drawn from: {headline[:1].lower()}{headline[1:]}"))
-            headline, told = f"{release['handed_out']:,} synthetic rows", f"the model counts {told}"
-        lines.append(("", told))
+            headline, size = f"{release['handed_out']:,} synthetic rows", f"the model counts {size}"
+        lines.append(("", size))
     elif "reports" in release:
         headline = f"Counts of {release['reports']:,} randomised reports"
     else:
