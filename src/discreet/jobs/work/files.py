@@ -69,18 +69,10 @@ def finish(
         said = {each.name: job.parameters[each.name] for each in PAGE if each.name in job.parameters}
         said |= {"candidates": candidates, "clusters": clusters, "account": figures.get("account")}
         made = (figures.get("account") or {}).get("when") or date.today().isoformat()
-<<<<<<< HEAD
-        said = {"date": made[:10], **said}
-        handed = (
-            {"artifact": places["table"], "behind": job.artifact} if "table" in places else {"artifact": job.artifact}
-        )
         said["signer"] = job.fingerprint
-        write_report(**handed, output=places["report"], **said)
-=======
         if "table" in places:  # synthetic rows leave, and the model behind them may stay
             said["behind"] = job.artifact
         write_report(places.get("table", job.artifact), places["report"], **{"date": made[:10], **said})
->>>>>>> wb-books
         files["report"] = places["report"]
     if "guarantee" in places:
         write_whole(places["guarantee"], guarantee.to_json(indent=2) + "\n", streams=True)
