@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import openpyxl
@@ -19,7 +18,7 @@ from scipy.special import hyp2f1
 import discreet as dc
 from command_line import output, run
 from row_followers import Published, Row, singled_out
-from steward_tables import hospital, incomes, months, survey, write_french, write_survey, write_workbook
+from steward_tables import cells, hospital, incomes, months, survey, write_french, write_survey, write_workbook
 
 HOSPITAL = (
     "Patient=person:4", "Alter=0..110", "PLZ=code:[0-9]{5}", "Geschlecht=w,m", "Aufnahme=2026-01-01:2026-06-30",
@@ -35,35 +34,6 @@ def declared(*said: str) -> list[str]:
 def plain(text: str) -> str:
     """Return what the terminal says, on one line and without frames."""
     return " ".join(re.sub("[│╭╮╰╯─]", " ", text).split())
-
-
-def inside(printed: str, value: Any) -> bool:
-    """Return whether a printed cell admits a value, read from its text alone."""
-    if printed == "*":
-        return True
-    if found := re.fullmatch(r"([\[(])(.+), (.+)([\])])", str(printed)):
-        low, high = found[2], found[3]
-        at = str(value)[:10] if "-" in low else float(value)
-        ends = (low, high) if "-" in low else (float(low), float(high))
-        return ends[0] <= at < ends[1] or (found[4] == "]" and at == ends[1])
-    if str(printed).endswith("*"):  # 010**, or a run such as 01*** to 03***
-        low, high = (end.rstrip("*") for end in (printed.split(" to ") * 2)[:2])
-        return low <= value[: len(low)] and value[: len(high)] <= high
-    return str(value) in str(printed)
-
-
-def cells(released: pd.DataFrame, truth: pd.DataFrame, quasi: list[str]) -> list[Any]:
-    """Return the printed cell of each true row, None if it was left out; every cell holds the row's true values."""
-    by_cost = {round(c, 4): i for i, c in enumerate(truth["Kosten"])}
-    assert len(by_cost) == len(truth)
-    found: list[Any] = [None] * len(truth)
-    for row in released.to_dict("records"):
-        at = by_cost.pop(round(row["Kosten"], 4))
-        true = truth.iloc[at]
-        assert row["ICD"] == true["ICD"]
-        assert all(inside(row[name], true[name]) for name in quasi), (row, true)
-        found[at] = tuple(row[name] for name in quasi)
-    return found
 
 
 def test_a_german_workbook_with_persons(tmp_path: Path) -> None:
@@ -266,7 +236,7 @@ report = "report.html"
     assert share.abs().max() < 0.1
     page = (folder / "report.html").read_text("utf-8")
     assert "Stays" in page
-    assert "must not be published" in page
+    assert "Do not publish this release" in page
     wrong = tmp_path / "wrong.toml"
     wrong.write_text(job.replace("epsilon = 3.0", "epsilon = -3.0"))
     refused = run("run", wrong, "--check", catch=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -130,3 +132,32 @@ def months(n: int = 6, seed: int = 8) -> list[pd.DataFrame]:
         stays = pd.concat([stays, new, again], ignore_index=True)
         made.append(stays)
     return made
+
+
+def inside(printed: str, value: Any) -> bool:
+    """Return whether a printed cell admits a value, read from its text alone."""
+    if printed == "*":
+        return True
+    if found := re.fullmatch(r"([\[(])(.+), (.+)([\])])", str(printed)):
+        low, high = found[2], found[3]
+        at = str(value)[:10] if "-" in low else float(value)
+        ends = (low, high) if "-" in low else (float(low), float(high))
+        return ends[0] <= at < ends[1] or (found[4] == "]" and at == ends[1])
+    if str(printed).endswith("*"):  # 010**, or a run such as 01*** to 03***
+        low, high = (end.rstrip("*") for end in (printed.split(" to ") * 2)[:2])
+        return low <= value[: len(low)] and value[: len(high)] <= high
+    return str(value) in str(printed)
+
+
+def cells(released: pd.DataFrame, truth: pd.DataFrame, quasi: list[str]) -> list[Any]:
+    """Return the printed cell of each true row, None if it was left out; every cell holds the row's true values."""
+    by_cost = {round(c, 4): i for i, c in enumerate(truth["Kosten"])}
+    assert len(by_cost) == len(truth)
+    found: list[Any] = [None] * len(truth)
+    for row in released.to_dict("records"):
+        at = by_cost.pop(round(row["Kosten"], 4))
+        true = truth.iloc[at]
+        assert row["ICD"] == true["ICD"]
+        assert all(inside(row[name], true[name]) for name in quasi), (row, true)
+        found[at] = tuple(row[name] for name in quasi)
+    return found
