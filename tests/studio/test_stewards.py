@@ -6,6 +6,7 @@ The tables are those of the same stories at the command line; desktop, phone, da
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import openpyxl
@@ -165,6 +166,7 @@ def test_a_survey_of_households_with_weights(chromium, axe, pictures, tmp_path):
         visit.check("survey-plan")
         visit.go(f"/p/{visit.project}/release")
         release(visit, "survey")
+        assert visit.tab.locator(".box.bad").count() == 0  # 2,724 rows stand for 212,679 people: nothing is wrong
         found = dc.Synopsis.load(made_by(home, visit, "synopsis.parquet"))
         assert "household" in found.guarantee.unit
         truth = table.groupby("region")["wgt"].sum()
@@ -196,6 +198,8 @@ def test_six_monthly_files(chromium, axe, pictures, tmp_path):
                 visit.check(f"month-{month}-data" if month == 2 else "")
                 visit.go(f"/p/{visit.project}/release")
             release(visit, f"month-{month}" if month in (2, 6) else "")
+            others = visit.tab.get_by_role("link", name=re.compile(r"^2026-0\d\.csv$"))
+            assert [other.inner_text() for other in others.all()] == [f"2026-{m:02}.csv" for m in range(1, month)]
             released = pd.read_csv(made_by(home, visit, "release.csv"), dtype={"PLZ": str})
             promise = json.loads(made_by(home, visit, "release.csv.guarantee.json").read_text())["parameters"]
             assert promise.get("earlier_releases", 0) == month - 1
