@@ -92,9 +92,6 @@ class Visit:
         )
         tab.on("pageerror", lambda error: self.said.append(str(error)))
 
-    def _heard(self, message: Any) -> None:
-        if message.type in ("error", "warning"):
-            self.said.append(message.text)
 
     def go(self, path: str) -> None:
         """Open a page of the studio."""
