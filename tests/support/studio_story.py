@@ -92,7 +92,6 @@ class Visit:
         )
         tab.on("pageerror", lambda error: self.said.append(str(error)))
 
-
     def go(self, path: str) -> None:
         """Open a page of the studio."""
         self.tab.goto(f"{self.origin}{path}")

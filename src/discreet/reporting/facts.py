@@ -495,9 +495,8 @@ def _released(thing: Any, column: Any, edges: Any, domain: Domain) -> Any:
         return np.asarray(found.counts, np.float64)
     if isinstance(thing, pa.Table) and column.name in thing.column_names:
         kind = thing.column(column.name).type
-        if not isinstance(column, (Categorical, Code)) and not (
-            pa.types.is_floating(kind) or pa.types.is_integer(kind)
-        ):
+        plain = pa.types.is_floating(kind) or pa.types.is_integer(kind) or not len(thing)
+        if not plain and not isinstance(column, (Categorical, Code)):
             return None  # printed intervals: their rows have no value
         values = _values(open_table(thing.select([column.name])), domain.select([column.name]))
         return np.histogram(np.clip(values[~np.isnan(values)], column.low, column.high), edges)[0].astype(float)

@@ -100,12 +100,12 @@ def _outlook(job: Job) -> Any:
     if domain is not None and isinstance(domain.unit, Person) and domain.unit.rows != "auto":
         given["rows_each"] = domain.unit.rows
     most = next((c.high for c in domain or () if c.role == "weight"), None)
-    if most is not None and people is None:
-        few = max(1, int(given["n"] * most / 4))
-        raise job.declared.wrong("population", None, "given: the schema has weights", ("population", few))
-    if people is not None:
-        if most is None:
-            raise job.declared.wrong("population", people, "left out: no column has the role 'weight'")
+    if most is None and people is not None:
+        raise job.declared.wrong("population", people, "left out: no column has the role 'weight'")
+    if most is not None:
+        if people is None:
+            few = max(1, int(given["n"] * most / 4))
+            raise job.declared.wrong("population", None, "given: the schema has weights", ("population", few))
         given["heaviest"] = most * given["n"] / people
     if "d" not in given:
         if domain is None:
