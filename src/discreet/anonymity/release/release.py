@@ -303,7 +303,10 @@ def promise(
             *told,
             *notes,
         ),
-        seeded=(output == "sample" or delivery.order == "shuffled" or "earlier_releases" in facts) and seeded,
+        seeded=seeded
+        and (
+            output == "sample" or delivery.order == "shuffled" or bool({"earlier_releases", "most_rows"} & set(facts))
+        ),
     )
 
 
