@@ -243,6 +243,10 @@ def _left_out(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield tone, f"Rows that were left out so that the rules hold: {suppressed:,}.{more}"
     if dropped:
         yield tone, f"Rows that were left out for missing values: {dropped:,}."
+    if over := facts.get("left_out_over_most_rows"):
+        yield "soft", f"Rows that were left out, as asked, because their person has more than are released: {over:,}."
+    if blanked := facts.get("blanked"):
+        yield "soft", f"Rows in which single values were blanked so that the rules hold: {blanked:,}."
 
 
 def _nearly_unique(shares: Any) -> str:
