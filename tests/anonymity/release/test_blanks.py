@@ -196,10 +196,19 @@ def test_sets_of_columns_are_few_in_wide_tables() -> None:
 def test_the_last_check_takes_back_what_the_first_let_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = blanks._widened
 
-    def careless(cells: Cells, out: Any, place: Any, wider: Any, keep: Any, *, again: bool) -> Cells:
-        return whole(cells, out, place, wider, lambda pool, own: np.ones(len(pool), bool), again=again)
+    def careless(cells: Cells, out: Any, place: Any, wider: Any, keep: Any, again: bool) -> Cells:
+        return whole(cells, out, place, wider, lambda pool, own: np.ones(len(pool), bool), again)
 
     monkeypatch.setattr(blanks, "_widened", careless)
     for seed in range(15):
         filled, rows, promise, persons = released(seed, True)
         assert filled is None or not wrong(filled, rows, promise, persons)
+
+
+def test_a_table_that_even_blanks_do_not_help_is_refused_and_one_of_blanks_alone_is_not() -> None:
+    rows = [("", 20 + i, TOWNS[i % 4], "f", "abcd"[i % 4]) for i in range(4)]
+    fixed = {"levels": {"age": 0, "town": 0, "sex": 0}, "domain": domain(False), "suppress": 1.0, "blanks": True}
+    release = Generalization(4, **fixed).fit_transform(table_of(rows, False))
+    assert release.guarantee.parameters["blanked"] == 4
+    with pytest.raises(InvalidArgument, match="l_diversity"):
+        Generalization(2, l_diversity=5, **fixed).fit_transform(table_of(rows, False))

@@ -157,15 +157,10 @@ class ClassesOf:
     """Whole columns recoded: a row is put into its combination of groups, numbered as they come."""
 
     def __init__(
-        self,
-        groups: Sequence[IntArray],
-        rules: Rules,
-        suppress: float,
-        settings: dict[str, Any],
-        blanks: bool = False,
+        self, groups: Sequence[IntArray], rules: Rules, suppress: float, settings: dict[str, Any], blanks: bool = False
     ) -> None:
-        self._groups, self._rules, self._suppress, self._settings = groups, rules, suppress, settings
-        self._blanks = blanks
+        self._groups, self._rules, self._suppress = groups, rules, suppress
+        self._settings, self._blanks = settings, blanks
         self._known: dict[bytes, int] = {}
 
     def route(self, bins: Any) -> IntArray:
@@ -207,12 +202,13 @@ class ClassesOf:
         of_place = np.full(len(self._known), -1, np.int64)
         of_place[shown] = np.arange(len(shown))
         cells = Cells((), *_runs(self._groups, list(self.known()[shown].T)), of_place[counts.place])
-        _refuse_left_out(int(counts.rows[~kept].sum()), int(counts.rows.sum()), self._suppress, self._blanks)
+        rows, total = counts.rows, int(counts.rows.sum())
+        _refuse_left_out(int(rows[~kept].sum()), total, self._suppress, self._blanks)
         if self._blanks:
             cells = fill_in(cells, counts, self._rules, self.wider)
             of_place[counts.place] = cells.of
-            settings["blanked"] = int(counts.rows[~kept & (cells.of >= 0)].sum())
-            _refuse_left_out(int(counts.rows[cells.of < 0].sum()), int(counts.rows.sum()), 1)
+            settings["blanked"] = int(rows[~kept & (cells.of >= 0)].sum())
+            _refuse_left_out(int(rows[cells.of < 0].sum()), total, 1)
         return PublishedCells(cells.first, cells.last, of_place, settings)
 
     def wider(self, places: IntArray) -> Iterator[tuple[IntArray, IntArray]]:

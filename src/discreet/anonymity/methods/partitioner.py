@@ -31,7 +31,7 @@ from discreet.anonymity.release.prepare import (
     tiers_of,
     with_hierarchies,
 )
-from discreet.anonymity.release.record import GroupCounts, ReleaseRecord, following_column
+from discreet.anonymity.release.record import GroupCounts, following_column
 from discreet.anonymity.release.release import Release, publish
 from discreet.anonymity.release.rows import FrozenPartition
 from discreet.anonymity.release.spilled import MEMORY, SpilledTable, is_large, known_rows, machine_memory, spilled
@@ -165,7 +165,7 @@ class Partitioner(Declared, Estimator):
         """Refuse to choose among the rows of a person if they are not in memory."""
         if outside and most is not None:
             expected = "left out for a table that does not fit into memory, or is released to a file"
-            raise InvalidArgument("most_rows", most, expected, "most_rows=None, after choosing rows elsewhere")
+            raise InvalidArgument("most_rows", most, expected, "most_rows=None")
 
     def transform(
         self,
@@ -209,7 +209,7 @@ class Partitioner(Declared, Estimator):
         check_fitted(self, "n_features_in_")
         delivery = Delivery(output, random_state, order, identifiers, key)
         stream = noise.generator(random_state)
-        table = self._capped(read_table(data, self.plan_), self._at_fit.most_rows, stream, self._known(history))
+        table = self._capped(read_table(data, self.plan_), self._at_fit.most_rows, stream, history)
         return self._release(table, None, history, replace(delivery, random_state=stream))
 
     def fit_transform(
@@ -296,14 +296,11 @@ class Partitioner(Declared, Estimator):
         self._at_fit = SimpleNamespace(**self.read_options())
 
     @staticmethod
-    def _known(history: Any) -> list[ReleaseRecord]:
-        return [] if history is None else as_history(history).records()
-
-    @staticmethod
-    def _capped(table: Table, most: int | None, stream: Any, records: Sequence[ReleaseRecord]) -> Table:
+    def _capped(table: Table, most: int | None, stream: Any, history: Any) -> Table:
         """Choose the rows of each person, as the releases before did."""
         if most is None:
             return table
+        records = [] if history is None else as_history(history).records()
         known = [record.choice for record in records if record.choice]
         return capped(table, most, known[0] if known else noise.order_key(stream).tobytes().hex())
 
@@ -312,10 +309,10 @@ class Partitioner(Declared, Estimator):
 
         Categories are grouped as in the first release of a history that groups them, and its cuts are kept.
         """
-        records = self._known(history)
+        records = [] if history is None else as_history(history).records()
         plan, trees = self._plan(data)
         read, groups = read_table(data, plan), {n: g for record in records[::-1] for n, g in record.groups.items()}
-        table, tiers = self._ready(data, self._capped(read, self.most_rows, stream, records), trees, groups)
+        table, tiers = self._ready(data, self._capped(read, self.most_rows, stream, history), trees, groups)
         known = (Tree.from_cuts(self.plan_.grids, record.cuts) for record in records[::-1])
         tree, settings = next((found for found in known if found is not None), None), self._growth(tiers)
         if tree is None or settings is None:

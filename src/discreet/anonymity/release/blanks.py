@@ -28,8 +28,8 @@ from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import BoolArray, IntArray
 
-#: First and last bin, by column, of the wider groups of some places; the narrowest come first.
-Boxes = Iterable[tuple[IntArray, IntArray]]
+#: Yields first and last bin, by column, of the wider groups of some places; the narrowest come first.
+Wider = Callable[[IntArray], Iterable[tuple[IntArray, IntArray]]]
 #: Sets of columns to blank that are tried.
 MOST_SETS = 256
 
@@ -57,7 +57,7 @@ def blanked_boxes(first: IntArray, last: IntArray, groups: Sequence[IntArray]) -
         yield wide_first, wide_last
 
 
-def fill_in(cells: Cells, counts: PlaceCounts, rules: Rules, wider: Callable[[IntArray], Boxes]) -> Cells:
+def fill_in(cells: Cells, counts: PlaceCounts, rules: Rules, wider: Wider) -> Cells:
     """Return cells with entries that are in none put into wider ones that keep the rules.
 
     All entries of a place go together. If t breaks elsewhere with the rows that come back, nothing is changed.
@@ -71,24 +71,21 @@ def fill_in(cells: Cells, counts: PlaceCounts, rules: Rules, wider: Callable[[In
         values = [column.take(at) for column in sensitive]
         return rules.kept(own, values, None if persons is None else persons[at], rows[at], limits)[own]
 
-    found = _widened(cells, out, counts.place[out], wider, keep, again=True)
-    while True:
-        bad = ~rules.kept(found.of, sensitive, persons, rows)[found.of] & (found.of >= 0)
-        if not bad.any():
-            return found
-        if (bad & (cells.of >= 0)).any():
+    found = _widened(cells, out, counts.place[out], wider, keep, True)
+    while (found.of >= 0).any():
+        good = np.append(rules.kept(found.of, sensitive, persons, rows), True)[found.of]  # the last is for none
+        if good.all():
+            break
+        if not good[cells.of >= 0].all():
             return cells
-        found = replace(found, of=np.where(bad, -1, found.of))
+        found = replace(found, of=np.where(good, found.of, -1))
+    used = np.unique(found.of[found.of >= 0])
+    of = np.where(found.of >= 0, np.searchsorted(used, found.of), -1)
+    return Cells(found.grids, found.first[used], found.last[used], of)
 
 
 def fill_in_together(
-    cells: Cells,
-    place: IntArray,
-    past: together.EarlierReleases,
-    rules: Rules,
-    table: Table,
-    wider: Callable[[IntArray], Boxes],
-    way: str,
+    cells: Cells, place: IntArray, past: together.EarlierReleases, rules: Rules, table: Table, wider: Wider, way: str
 ) -> Cells:
     """Return cells with rows that are left out put into wider ones, where all tables keep their rules.
 
@@ -112,19 +109,13 @@ def fill_in_together(
                 return np.zeros(len(pool), bool)
             trial[at[lost]] = -1
         node[:] = trial
-        return np.asarray(node[at] >= 0)
+        return np.asarray(trial[at] >= 0)
 
-    return _widened(cells, out, place[out], wider, keep, again=False)
+    return _widened(cells, out, place[out], wider, keep, False)
 
 
 def _widened(
-    cells: Cells,
-    out: IntArray,
-    place: IntArray,
-    wider: Callable[[IntArray], Boxes],
-    keep: Callable[[IntArray, IntArray], BoolArray],
-    *,
-    again: bool,
+    cells: Cells, out: IntArray, place: IntArray, wider: Wider, keep: Callable[..., BoolArray], again: bool
 ) -> Cells:
     """Put entries into the first wider boxes that ``keep`` accepts, given entries and the number of their box.
 

@@ -25,8 +25,7 @@ def capped(table: Table, most: int, key: str) -> Table:
     whose = noise.fingerprint(same_key(table.identifiers[name], table.plan.domain.column(name)).cast(pa.string()), 0)
     texts = [where(table), *(as_text(table.others[n]).fill_null("") for n in table.plan.passed)]
     own = noise.fingerprint(pc.binary_join_element_wise(*texts, pa.scalar("\n", pa.large_string())), 0)
-    alike = _rank((own, whose))
-    words = np.column_stack([whose, own, alike.astype(np.uint64)])
+    words = np.column_stack([whose, own, _rank((own, whose)).astype(np.uint64)])
     number = noise.keyed_order(words, np.frombuffer(bytes.fromhex(key), np.uint64))
     rows = np.flatnonzero(_rank((whose,), number) < most)
     found = table.take(rows)
