@@ -4,7 +4,8 @@
 
 `Generalization` with k = 5 on ARX's Adult with its hierarchies, generated people, and the first month of the hospital
 of `months.py`. The loss of a row is the mean share of its columns' ranges that it leaves open (NCP); a row that is left
-out loses 1. Levels depend on `suppress` alone, so blanks never change the other rows. Results go to results/blanks.json.
+out loses 1. Levels depend on `suppress` alone, so blanks never change the other rows. Results go to
+results/blanks.json.
 """
 
 from __future__ import annotations
@@ -49,8 +50,9 @@ def released(name: str, table: Any, domain: Any, options: dict[str, Any]) -> lis
             lost = np.append(open_, 1.0)[cells.of]  # the last is for rows that are left out
             found.append(
                 {
-                    "table": name, "rows": len(lost), "suppress": suppress, "blanks": blanks, "left_out": made.suppressed,
-                    "blanked": told.get("blanked", 0), "classes": told["cells"], "loss": round(float(lost.mean()), 4),
+                    "table": name, "rows": len(lost), "suppress": suppress, "blanks": blanks,
+                    "left_out": made.suppressed, "blanked": told.get("blanked", 0), "classes": told["cells"],
+                    "loss": round(float(lost.mean()), 4),
                     "levels": told["levels"], "seconds": round(took, 2),
                 }
             )  # fmt: skip
