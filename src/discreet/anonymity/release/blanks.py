@@ -3,7 +3,7 @@
 A row that would be left out is printed in a *wider* group instead, if enough such rows share it: some of its values are
 blank (`Generalization`), or it is printed with a larger cell of the tree. A blank is printed as any cell that covers a
 whole column, ``*`` or ``[0, 120]``, with ``or missing`` where values may be missing. So it covers a missing value too,
-and no one can tell which of them it hides.
+and does not show which of them it hides.
 
 *Why k, l and t hold.* Rows are grouped by what is printed, blanks included. Every wider group keeps the rules by
 itself, and other groups lose no row. An attacker who knows the groups of everyone, and so who is blanked, finds k
