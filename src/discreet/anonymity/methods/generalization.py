@@ -134,7 +134,8 @@ class Generalization(Partitioner):
             together.refuse_broken(past, place, rules, table)
         shown, of = np.unique(own[~out], return_inverse=True)
         own[~out] = of.ravel()
-        cells, told = Cells(self.plan_.grids, *_runs(groups, list(partition.known()[shown].T)), own), {}
+        cells = Cells(self.plan_.grids, *_runs(groups, list(partition.known()[shown].T)), own)
+        told: dict[str, Any] = {}
         if given.blanks:
             cells = fill_in_together(cells, place, past, rules, table, partition.wider, way)
             told["blanked"] = int((cells.of[out] >= 0).sum())
