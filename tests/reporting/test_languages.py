@@ -172,6 +172,15 @@ def test_every_promise_has_a_translation(model: str, epsilon: float) -> None:
                 assert told != words.prose(line), line
 
 
+def test_a_page_about_a_misread_table_is_translated(tmp_path: Path) -> None:
+    """By chance alone such a page is rare, so it is made here."""
+    dc.GridSynopsis(1.0, (0, 1), 2, expect_rows=9000).fit([[0.5, 0.5]] * 900).synopsis_.save(tmp_path / "s.parquet")
+    page = report_page(report_facts(tmp_path / "s.parquet"), "de")
+    assert "Die Tabelle wurde vielleicht falsch gelesen" in page
+    assert "das Blatt der Arbeitsmappe und die Kopfzeile." in page
+    assert "but 9,000" not in page
+
+
 def test_dates_and_numbers_are_written_as_the_language_does() -> None:
     assert translated("2026-11-17", "de") == "17. November 2026"
     assert translated("1,234.5", "de") == "1.234,5"

@@ -410,7 +410,7 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
         if reason := _not_compared(thing, column, source.names):
             left_out.append({"column": column.name, "reason": reason})
             continue
-        raw = np.concatenate([b[0] for b in open_table(weighed).batches(domain.select([column.name]))])
+        raw = _values(open_table(weighed), domain.select([column.name]))
         if isinstance(column, Categorical):
             edges = np.linspace(column.low, column.high, len(column.categories) + 1)
         else:
@@ -449,7 +449,7 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
 def _by_weight(source: Any, weight: Mapping[str, Any]) -> Any:
     """Return as many of the raw rows, each as often as its weight says: a weighted release is compared with them."""
     declared = Domain({weight["column"]: (0.0, weight["most"])})
-    found = np.concatenate([np.nan_to_num(b[0]) for b in source.batches(declared)])
+    found = np.nan_to_num(_values(source, declared))
     places = np.cumsum(np.clip(found, 0.0, weight["most"]))
     chosen = np.searchsorted(places, (np.arange(len(places)) + 0.5) / len(places) * places[-1])
     return open_table(
@@ -495,15 +495,17 @@ def _released(thing: Any, column: Any, edges: Any, domain: Domain) -> Any:
         return np.asarray(found.counts, np.float64)
     if isinstance(thing, pa.Table) and column.name in thing.column_names:
         kind = thing.column(column.name).type
-        if not isinstance(column, (Categorical, Code)) and not (
-            pa.types.is_floating(kind) or pa.types.is_integer(kind)
-        ):
+        plain = pa.types.is_floating(kind) or pa.types.is_integer(kind) or not len(thing)
+        if not plain and not isinstance(column, (Categorical, Code)):
             return None  # printed intervals: their rows have no value
-        one = thing.select([column.name])
-        values = np.concatenate([b[0] for b in open_table(one).batches(domain.select([column.name]))])
-        values = np.clip(values[~np.isnan(values)], column.low, column.high)
-        return np.histogram(values, edges)[0].astype(float) if len(values) else None
+        values = _values(open_table(thing.select([column.name])), domain.select([column.name]))
+        return np.histogram(np.clip(values[~np.isnan(values)], column.low, column.high), edges)[0].astype(float)
     return None
+
+
+def _values(source: Any, column: Domain) -> Any:
+    """Return the values of one column; none of an empty table."""
+    return np.concatenate([np.empty(0), *(batch[0] for batch in source.batches(column))])
 
 
 def _attached(file: str | Path, what: str) -> dict[str, Any]:
