@@ -15,6 +15,7 @@ import pytest
 from discreet import Domain
 from discreet.anonymity import DensityTree, Generalization, Mondrian, ReleaseHistory
 from discreet.errors import InvalidArgument
+from discreet.reporting import report_facts, report_page
 from discreet.reporting.words import for_lawyers
 
 DOMAIN = Domain(
@@ -110,3 +111,14 @@ def test_a_bound_without_persons_or_without_memory_is_refused(tmp_path: Path) ->
     pc.write_csv(visits(), tmp_path / "t.csv")
     with pytest.raises(InvalidArgument, match="does not fit into memory"):
         fitted.is_large(tmp_path / "t.csv")
+
+
+def test_the_page_counts_rows_beyond_the_bound_and_rows_with_blanks(tmp_path: Path) -> None:
+    options = {"most_rows": 1, "suppress": 1.0, "blanks": True, "levels": {"age": 1}}
+    release = Generalization(5, domain=DOMAIN, **options).fit_transform(visits())
+    release.save(tmp_path / "safe.csv")
+    facts = release.guarantee.parameters
+    assert facts["blanked"] > 0
+    page = report_page(report_facts(tmp_path / "safe.csv"))
+    assert f"because their person has more than are released: {facts['left_out_over_most_rows']}." in page
+    assert f"single values were blanked so that the rules hold: {facts['blanked']}." in page

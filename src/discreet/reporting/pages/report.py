@@ -183,7 +183,7 @@ def worrying(facts: dict[str, Any]) -> Answer:
         lines.append(("warn", f"Rows that are far apart can be distinguished: for them ε is up to {level}."))
     if kept:
         lines.append(("warn", kept_text(kept)))
-    left_out = _left_out(facts["parameters"])
+    left_out = list(_left_out(facts["parameters"]))
     lines += [line for line in left_out if line[0] == "warn"]
     if own := facts["parameters"].get("nearly_unique"):
         lines.append(("warn", _nearly_unique(own)))
