@@ -70,7 +70,7 @@ def test_a_check_stops_the_job_and_the_account_keeps_its_price(place: Path, caps
     assert float(dc.Account("a.account").spent) == 0.2
     output("synopsis", "t.csv", *words, "good.parquet", "--report", "r.html")
     assert float(dc.Account("a.account").spent) == 1.2
-    assert "Account of patients: 2 releases so far" in (place / "r.html").read_text()
+    assert "1.2 of 3 spent, 1.8 left after 2 releases." in (place / "r.html").read_text()
 
 
 def test_the_studio_hands_its_guess_of_the_rows_to_the_job(tmp_path: Path) -> None:

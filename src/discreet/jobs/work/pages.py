@@ -21,6 +21,8 @@ def check(job: Job) -> None:
 
 
 def _report(job: Job) -> JobResult:
+    from discreet.accounts import Account
+    from discreet.jobs.charging import balance, released_digest
     from discreet.jobs.work.files import read_lines
     from discreet.reporting import kind_of, report_facts, write_report
 
@@ -45,6 +47,8 @@ def _report(job: Job) -> JobResult:
         given["clusters"] = _clusters(job, given["clusters"])
     if isinstance(given.get("candidates"), str):
         given["candidates"] = read_lines(job.place(given["candidates"]))
+    if "account" in given:
+        given["account"] = balance(Account(job.place(given["account"])), released_digest(artifact))
     facts = report_facts(artifact, **given) if output is None else write_report(artifact, output, **given)
     files = {} if output is None else {next(iter(job.outputs), "report"): output}
     return JobResult(job, None, files, facts, facts, None, not facts["checks"]["holds"])
