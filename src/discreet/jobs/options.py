@@ -153,6 +153,12 @@ FRESH = option(
 OVERWRITE = option(
     "overwrite", "flag", "Replace a release of another job that an account was charged for.", True, arguments=(),
 )  # fmt: skip
+#: Of releases that an account lists without a price in its limit.
+LISTED = (
+    replace(ACCOUNT, help="Account to list the release in, before any row is read.", arguments=()),
+    replace(FRESH, help="Release again and list it again, even if this job was already released."),
+    OVERWRITE,
+)
 PERSON = option(
     "person", "text", "Column that identifies the person of a row: protect persons with all their rows.", "user",
     arguments=(), label="Person column",
@@ -194,6 +200,10 @@ PAGE = (
     option("date", "text", "Date of the release, on the page.", "2026-11-16", arguments=()),
     LANGUAGE,
 )
+SIGN = option(
+    "sign", "file", "Private key that signs the written files and the page; 'discreet key create' makes one.",
+    "office.key", arguments=(), label="Sign with key",
+)  # fmt: skip
 PROMISE = output("guarantee", "The guarantee alone, as JSON.", "guarantee.json", streams=True)
 
 

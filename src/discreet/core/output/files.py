@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import sys
@@ -239,11 +240,12 @@ def payload_of(path: str | Path) -> Iterator[bytes]:
                 yield block
 
 
-def write_with_promise(path: str | Path, payload: bytes, guarantee: Any) -> Any:
-    """Write a table and its guarantee, sealed over the bytes of the table; return the sealed one."""
-    sealed = guarantee.seal(payload)
-    write_sealed(path, payload, sealed)
-    return sealed
+def digest_of(path: str | Path) -> str:
+    """Return the SHA-256 of a file, or of the part files of a folder, in hexadecimal."""
+    found = hashlib.sha256()
+    for block in payload_of(path):
+        found.update(block)
+    return found.hexdigest()
 
 
 def write_sealed(path: str | Path, payload: bytes, sealed: Any) -> None:
