@@ -264,11 +264,11 @@ class Mean(Measure):
             """Return the means m that the noise of sum - m number does not contradict (Fieller 1954)."""
             at, far = _far(law, level)
             far = far / grid.whole
-            made = []
+            least, made = max(far[-1], 1e-9), []
             for sign in (-1, 1):
                 m = ratio
                 for _ in range(60):  # a contraction: far grows by less than the number of rows
-                    m = np.clip((added + sign * np.interp(np.abs(m), at, far)) / np.maximum(number, far[-1]), -1, 1)
+                    m = np.clip((added + sign * np.interp(np.abs(m), at, far)) / np.maximum(number, least), -1, 1)
                 m = np.where(number > far[-1], m, sign)
                 made.append(np.clip(middle + half * m + sign * rounded, low, high))
             return made[0], made[1]
@@ -308,7 +308,7 @@ class Variance(Mean):
 
         def ends(level: float) -> tuple[FloatArray, FloatArray]:
             far = _together(law, level, 3) / grid.whole
-            few, many = np.maximum(number - far, 1), number + far
+            few, many = np.maximum(number - far, 1), np.maximum(number + far, 1)
             square = [((squares + s * far) / np.where(s * (squares + s * far) > 0, few, many) + 1) / 2 for s in (-1, 1)]
             near = np.maximum(np.abs(added) - far, 0) / many
             wide = (np.abs(added) + far) / few
