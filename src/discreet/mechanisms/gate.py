@@ -357,7 +357,9 @@ class Gate:
             lines[chosen] = joint_cuts(runs.only(chosen), n_cuts, price.amount, self._book.stream)
         return lines[np.arange(n_cuts) < numbers[:, np.newaxis]], numbers
 
-    def quantiles(self, label: str, groups: Any, qs: Any, price: Epsilon, n_cells: int) -> IntArray:
+    def quantiles(
+        self, label: str, groups: Any, qs: Any, price: Epsilon, n_cells: int, kind: Kind = "parallel"
+    ) -> IntArray:
         """Choose the quantiles ``qs`` of disjoint groups among the lines of a public grid, one row per group.
 
         ``groups()`` returns the occupied cells of each group, and their counts.
@@ -367,7 +369,7 @@ class Gate:
         Neighbours: add or remove one row, which is in one group. `discreet.noise.quantiles_from_counts` in each. Price:
         ε, once.
         """
-        hold = self.hold(label, price)
+        hold = self.hold(label, price, kind)
         found = groups()
         with hold.drawing(_choice(price, self._rows(Epsilon), len(found))):
             grid: Any = {"epsilon": price.amount, "low": 0, "high": n_cells, "n_cells": n_cells}
