@@ -449,10 +449,10 @@ def _vector(grid: _Centred, size: int) -> Moves:
 
 
 def _limit(price: Price) -> int:
-    """Return the largest sensitivity whose noise can be drawn for a price."""
+    """Return the largest sensitivity whose noise can be drawn for a price; in ρ of up to three numbers together."""
     if price.infinite:
         return _FINEST_SUM
-    amount = root(2 * Fraction(price.amount), up=False) if isinstance(price, Rho) else Fraction(price.amount)
+    amount = root(2 * Fraction(price.amount)) / 2 if isinstance(price, Rho) else Fraction(price.amount)
     return math.floor(LARGEST_SCALE * amount)
 
 
