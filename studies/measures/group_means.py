@@ -86,7 +86,11 @@ def main() -> None:
     sys.argv[1:] = [f"--runs {asked.runs}", *(f"--{n} PYTHON" for n in ("opendp", "tumult") if getattr(asked, n))]
     facts = {"epsilon": EPSILON, "groups": len(truth), "runs": asked.runs, "mean absolute error": results}
     save("group_means", {**facts, "ratio to the best peer": ratio, "covered": covered}, "discreet", "numpy")
-    show("mean absolute error, years", ["", "error", "low", "high", "largest"], [[n, *f.values()] for n, f in results.items()])
+    show(
+        "mean absolute error, years",
+        ["", "error", "low", "high", "largest"],
+        [[n, *f.values()] for n, f in results.items()],
+    )
     if ratio is not None:
         show("ours over the best peer", ["ratio", "intervals hold"], [[f"{ratio:.2f}", covered]])
 

@@ -280,9 +280,7 @@ def test_no_row_adds_more_than_the_noise_is_made_for(
     assert far / price.amount <= 10**12 or far == math.ceil(_coarsest(column))
     base, grid = round(sum(ends) / 2 / step), _centred(column, price)
     added = GroupSums(GroupMap(domain, domain), 0, float(base * step), float(step), -far - base, far - base)
-    mean = GroupSums(
-        GroupMap(domain, domain), 0, float(grid.middle), float(grid.step), -grid.far, grid.far, grid.whole
-    )
+    mean = GroupSums(GroupMap(domain, domain), 0, float(grid.middle), float(grid.step), -grid.far, grid.far, grid.whole)
     slack = Fraction(1e-9) * max(abs(end) for end in ends)
     for x in rows:
         n_rows, steps = _run(added, x)

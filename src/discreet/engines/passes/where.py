@@ -63,7 +63,9 @@ class GroupMap:
         ids = np.zeros(len(known[0]), np.int64)
         used = {at for at, _ in self.axes} | {at for box in self.boxes or () for at in box}
         left = [at for at in used if self.known.columns[at].missing == "drop"]
-        kept = ~np.logical_or.reduce([np.isnan(known[at]) for at in {*left, *self.present}] or [np.zeros(len(ids), bool)])
+        kept = ~np.logical_or.reduce(
+            [np.isnan(known[at]) for at in {*left, *self.present}] or [np.zeros(len(ids), bool)]
+        )
         for (at, edges), size in zip(self.axes, self.shape, strict=True):
             cell = _cells(self.known.columns[at], known[at], edges, size)
             kept &= cell >= 0

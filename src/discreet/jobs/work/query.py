@@ -50,4 +50,7 @@ def _session(job: Job, table: Any) -> QuerySession:
 def _asked(job: Job) -> dict[str, Any]:
     given = job.parameters
     tables = {name: str(job.place(path)) for name, path in given.get("tables", {}).items()}
-    return {"tables": tables, **{n: given[n] for n in ("epsilon", "delta", "error", "rows", "bins", "keys") if n in given}}
+    return {
+        "tables": tables,
+        **{n: given[n] for n in ("epsilon", "delta", "error", "rows", "bins", "keys") if n in given},
+    }

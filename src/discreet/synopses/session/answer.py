@@ -159,7 +159,9 @@ def _text(number: Any) -> str:
 
 def _key(label: Any) -> str:
     if isinstance(label, tuple):
-        return " to ".join(map(_key, label)) if all(isinstance(x, (int, float)) for x in label) else "/".join(
-            map(_key, label)
+        return (
+            " to ".join(map(_key, label))
+            if all(isinstance(x, (int, float)) for x in label)
+            else "/".join(map(_key, label))
         )
     return f"{label:g}" if isinstance(label, float) and not math.isnan(label) else str(label)

@@ -29,7 +29,6 @@ from discreet.core import (
 )
 from discreet.core.budget import Price, Rho, root
 from discreet.engines.passes import GroupMap, GroupSums
-from discreet.errors import InvalidArgument
 from discreet.mechanisms import COUNT, LARGEST_SCALE, Gate, Law, Moves, law_for, reach
 from discreet.synopses.opening import OpenRelease
 from discreet.synopses.queries import wide
@@ -132,9 +131,7 @@ class Count(Measure):
 
     def take(self, rows: Rows, price: Price) -> Found:
         groups = rows.groups if rows.at < 0 else replace(rows.groups, present=(rows.at,))
-        found = rows.gate.counts(
-            self.label, lambda: rows.opening.source.count(groups).dense(), price, apart=rows.apart
-        )
+        found = rows.gate.counts(self.label, lambda: rows.opening.source.count(groups).dense(), price, apart=rows.apart)
         step = rows.opening.step
         return _numbers(step * found.values.astype(np.float64), found.law, step, count=True)
 
@@ -331,8 +328,9 @@ class Quantiles(Measure):
 
     Privacy
     -------
-    A row more in a cell is a row more in one of its parts. ε/2 for the exponential mechanism on the lines of a public grid (`Gate.quantiles`), ε/2 for intervals: counts of a
-    binary tree of cells, in each of whose levels a row changes one count by 1.
+    A row more in a cell is a row more in one of its parts. ε/2 for the exponential mechanism on the lines of a public
+    grid (`Gate.quantiles`), ε/2 for intervals: counts of a binary tree of cells, in each of whose levels a row changes
+    one count by 1.
     """
 
     qs: tuple[Fraction, ...] = (Fraction(1, 2),)
@@ -362,7 +360,9 @@ class Quantiles(Measure):
 
         def groups() -> list[tuple[IntArray, IntArray]]:
             # The rows of a cell are dealt out evenly to its parts: a row more is one more in one part.
-            dealt = (dense[:, :, None] // _PARTS + (np.arange(_PARTS) < dense[:, :, None] % _PARTS)).reshape(n_groups, -1)
+            dealt = (dense[:, :, None] // _PARTS + (np.arange(_PARTS) < dense[:, :, None] % _PARTS)).reshape(
+                n_groups, -1
+            )
             return [(at, counts[at]) for counts in dealt for at in [np.flatnonzero(counts)]]
 
         lines = gate.quantiles(self.label, groups, self.qs, half, parts * _PARTS)
@@ -532,9 +532,3 @@ def _together(law: Law, level: float, size: int) -> float:
     if law.name == "gaussian":
         return normal_width(1 - (1 - level) / size) * float(law.scale)
     return float(special.gammaincinv(size, level)) * float(law.scale)  # the largest entry has a gamma law
-
-
-#: Figures by the names of the verbs.
-MEASURES: dict[str, type[Measure]] = {
-    "count": Count, "sum": Sum, "mean": Mean, "variance": Variance, "quantiles": Quantiles, "distinct": Distinct,
-}  # fmt: skip

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import copy
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -271,37 +271,30 @@ class QuerySession:
         """Charge the account, then read rows and buy every figure; or explain what would be bought."""
         job, guess = next(iter(measures)) if len(measures) == 1 else "sql", _guess("rows", rows)
         asked: dict[str, Any] = {"measures": measures, "by": by, "bins": bins, "where": where, "lookups": lookups}
-        domain, open_keys = self.domain, self._open_keys(keys, by, delta)
-        if open_keys:
-            named = Domain._of([Categorical(name, (_NO_KEYS,)) for name in open_keys], named=True)
-            domain = _with(self._declared(), named.columns)
-        declared = self._declared() if domain is self.domain else domain
-        plan = Plan.of(check_columns(declared), **asked)
+        declared, selected = self._declared(), self._open_keys(keys, by, delta)
+        if selected:  # as if no key was found
+            declared = _with(declared, [Categorical(name, (_NO_KEYS,)) for name in selected])
+        plan, share = Plan.of(check_columns(declared), **asked), 1 - _KEY_SHARE * bool(selected)
         if error is not None:
-            epsilon = self._price(plan, declared, epsilon, error, of, guess, Fraction(1) - _KEY_SHARE * bool(open_keys))
-        wanted = Wanted.read(epsilon, None, None if open_keys else delta)
-        if open_keys:
-            wanted = replace(wanted, pure=wanted.pure * (1 - _KEY_SHARE))
-        rho = wanted.rho
-        wide = rho is not None and self._wide(plan, declared, wanted.pure, rho)
-        plan.check(epsilon, _per_row(declared, plan, rho if wide and rho is not None else wanted.pure))
+            epsilon = self._price(plan, declared, epsilon, error, of, guess, share)
+        spare = None if selected else delta  # δ pays for keys alone
+        wanted = Wanted.read(epsilon, None, spare)
+        pure, rho = wanted.pure if wanted.pure.infinite else wanted.pure * share, wanted.rho
+        wide = rho is not None and self._wide(plan, declared, pure, rho)
+        price = _per_row(declared, plan, rho if wide else pure)
+        plan.check(epsilon, price)
         if self._dry:
-            price = _per_row(declared, plan, rho if wide and rho is not None else wanted.pure)
-            unit = declared.unit
-            said = _said(epsilon, delta)
-            described = unit.describe() if isinstance(unit, Person) else "one row"
-            return plan.explained(price, described, said, guess, _step(declared))
-        if open_keys:
-            domain = self._select(open_keys, Epsilon(checks.budget("epsilon", epsilon)), delta)
+            unit = declared.unit.describe() if isinstance(declared.unit, Person) else "one row"
+            return plan.explained(price, unit, _said(epsilon, delta), guess, _step(declared))
+        domain = self.domain
+        if selected:
+            domain = self._select(selected, wanted.pure, delta)
             plan = Plan.of(check_columns(domain), **asked)
-        told = {"where": where if isinstance(where, str) else json.dumps(where, default=str, sort_keys=True)}
-        told = {} if where is None else told
-        if plan.edges:
-            told["by"] = ", ".join(plan.edges)
+        told = {} if where is None else {"where": where if isinstance(where, str) else json.dumps(where, default=str)}
         opening = open_release(
-            self._table, domain, wanted.pure.amount if open_keys else epsilon, self._stream, size_share=None,
-            select=lambda axes: axes.select(plan.reads), ledger=self.account, job=job, asked=told,
-            delta=None if open_keys else delta, gaussian=lambda *_: wide,
+            self._table, domain, pure.amount if selected else epsilon, self._stream, size_share=None,
+            select=lambda axes: axes.select(plan.reads), ledger=self.account, job=job,
+            asked=told | ({"by": ", ".join(plan.edges)} if plan.edges else {}), delta=spare, gaussian=lambda *_: wide,
         )  # fmt: skip
         found = plan.take(opening)
         promised = opening.promise({"method": "QuerySession", "question": job})
@@ -431,7 +424,7 @@ def _shares(qs: Any) -> tuple[Fraction, ...]:
     if isinstance(qs, (str, bytes)) or not isinstance(qs, (Sequence, np.ndarray)):
         raise InvalidType("qs", qs, "a list of quantiles", fix)
     made = tuple(checks.probability(f"qs[{i}]", q) for i, q in enumerate(qs))
-    if not made or any(a >= b for a, b in zip(made, made[1:], strict=False)):
+    if not made or any(a >= b for a, b in pairwise(made)):
         raise InvalidArgument("qs", list(qs), "a non-empty, strictly increasing list", fix)
     return made
 

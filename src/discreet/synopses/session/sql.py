@@ -111,8 +111,11 @@ class _Reader:
                 return Distinct(self.name("COUNT", found.this.expressions[0]))
             return Count() if isinstance(found.this, exp.Star) else Count(self.name("COUNT", found.this))
         kinds: tuple[tuple[tuple[Any, ...], type[Measure]], ...] = (
-            ((exp.Sum,), Sum), ((exp.Avg,), Mean), ((exp.Variance, exp.VariancePop), Variance), ((exp.Median,), Quantiles),
-        )  # fmt: skip
+            ((exp.Sum,), Sum),
+            ((exp.Avg,), Mean),
+            ((exp.Variance, exp.VariancePop), Variance),
+            ((exp.Median,), Quantiles),
+        )
         for kind, measure in kinds:
             if isinstance(found, kind):
                 return measure(self.name(found.key.upper(), found.this))
@@ -149,7 +152,9 @@ class _Reader:
             raise self.wrong("JOIN", join, shown)
         if other.name not in self.tables:
             known = ", ".join(map(repr, self.tables)) or "none"
-            raise InvalidArgument("tables", other.name, f"a public table ({known} given)", f'tables={{"{other.name}": …}}')
+            raise InvalidArgument(
+                "tables", other.name, f"a public table ({known} given)", f'tables={{"{other.name}": …}}'
+            )
         name = other.alias_or_name
         self.sides[name] = None
         if using and len(using) == 1:
