@@ -98,7 +98,7 @@ def test_persons_pay_for_all_the_rows_that_are_used() -> None:
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_each_answer_costs_what_it_says_and_no_noise_is_used_twice(name: str) -> None:
     ledger = dc.Ledger(epsilon=3)
-    s = session(account=ledger, seed=None)
+    s = session(pa.concat_tables([PEOPLE] * 100), account=ledger, seed=None)
     answers = [QUESTIONS[name](s, 0.5) for _ in range(4)]
     assert float(ledger.remaining) == 1.0
     assert {a.guarantee.epsilon for a in answers} == {0.5}
@@ -388,21 +388,21 @@ def test_frames_have_a_row_per_group_and_the_largest_come_first() -> None:
 
 @pytest.mark.parametrize("how", [{"by": "town"}, {"by": "age", "bins": [17, 30, 91], "where": "pay > 0"}])
 def test_intervals_of_groups_cover_as_often_as_they_say(how: Any) -> None:
-    """Of 60 purchases of 2 or 3 groups each, at 95 %; below 85 % by chance in fewer than 1 of 10^4 runs."""
+    """Of 40 purchases of 2 or 3 groups each, at 95 %; below 85 % by chance in fewer than 1 of 10^3 runs."""
     s = session(towns(1500), domain=TOWNS, seed=8)
     for ask in (s.count, *(lambda verb=v, **k: verb("pay", **k) for v in (s.sum, s.mean, s.variance))):
         truth, held = ask(**how, epsilon=math.inf).value, []
-        for _ in range(60):
+        for _ in range(40):
             low, high = ask(**how, epsilon=0.5).interval(0.95)
             held.append((low <= truth) & (truth <= high))
         assert np.mean(held) > 0.85
 
 
 def test_the_noise_of_a_mean_is_that_of_its_formula() -> None:
-    """Over 300 purchases the spread is the stated error, within 15 %: five of its own errors."""
+    """Over 200 purchases the spread is the stated error, within 20 %: four of its own errors."""
     s = session(towns(2000), domain=TOWNS, seed=9)
-    found = [s.mean("age", epsilon=1) for _ in range(300)]
-    assert np.std([f.value for f in found]) == pytest.approx(np.mean([f.std_error for f in found]), rel=0.15)
+    found = [s.mean("age", epsilon=1) for _ in range(200)]
+    assert np.std([f.value for f in found]) == pytest.approx(np.mean([f.std_error for f in found]), rel=0.2)
     bought = s.mean("age", error=0.2, rows=2000)  # at most: the mean may be anywhere between the bounds
     assert 0.2 / math.sqrt(2) <= bought.std_error <= 0.2
     again = s.mean("age", error=0.01, of=bought, rows=s.count(epsilon=1))

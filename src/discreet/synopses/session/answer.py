@@ -43,7 +43,7 @@ class Answer(Frames):
     >>> answer.value, answer.interval(0.95)
     (999.0, (993.0, 1005.0))
     >>> session.count(by="x0", bins=[0, 100, 1000], epsilon=0.5).to_arrow().select(["x0_from", "estimate"]).to_pydict()
-    {'x0_from': [0.0, 100.0], 'estimate': [97.0, 903.0]}
+    {'x0_from': [0.0, 100.0], 'estimate': [99.0, 896.0]}
     """
 
     guarantee: Guarantee

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -507,24 +508,29 @@ def _numbers(value: FloatArray, law: Law, unit: float, *, count: bool = False, m
 
 
 def _far(law: Law, level: float) -> tuple[FloatArray, FloatArray]:
-    """Return numbers m in [0, 1], and how far |z - m w| is at the level, for the noises z and w of sum and number.
-
-    Max-norm noise in two dimensions is a gamma(3) radius times a uniform point of the square, and |u - m v| of such a
-    point is at most x with chance x up to 1 - m, then 1 - (1 + m - x)²/(4m).
-    """
+    """Return numbers m in [0, 1], and how far |z - m w| is at the level, for the noises z and w of sum and number."""
     at = np.linspace(0, 1, 9)
     if law.name == "gaussian" or not law.scale:
         return at, normal_width(level) * float(law.scale) * np.sqrt(1 + at**2)
-    radius = special.gammaincinv(3, (np.arange(4000) + 0.5) / 4000)
-    low, high = np.zeros(len(at)), np.full(len(at), 2 * radius[-1])
-    m = at[:, None]
-    for _ in range(50):
+    return at, _square(level) * float(law.scale)
+
+
+@lru_cache(maxsize=16)
+def _square(level: float) -> FloatArray:
+    """Return the same for max-norm noise of scale 1.
+
+    In two dimensions it is a gamma(3) radius times a uniform point (u, v) of the square, and |u - m v| is at most x
+    with chance x up to 1 - m, then 1 - (1 + m - x)²/(4m).
+    """
+    radius, m = special.gammaincinv(3, (np.arange(4000) + 0.5) / 4000), np.linspace(0, 1, 9)[:, None]
+    low, high = np.zeros(9), np.full(9, 2 * radius[-1])
+    for _ in range(40):
         middle = (low + high) / 2
         x = middle[:, None] / radius
         beyond = np.clip(1 + m - x, 0, None) ** 2 / np.maximum(4 * m, 1e-300)
         held = np.where(x <= 1 - m, x, 1 - np.minimum(beyond, 1)).mean(axis=1)
         low, high = np.where(held < level, middle, low), np.where(held < level, high, middle)
-    return at, high * float(law.scale)
+    return high
 
 
 def _together(law: Law, level: float, size: int) -> float:
