@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from discreet._version import __version__
-from discreet.cli import ask, audit, plan, query, sketch, synopsis, tables, verbs
+from discreet.cli import ask, audit, plan, sketch, synopsis, tables, verbs
 from discreet.cli.account import account
 from discreet.cli.choose import register as register_choose
 from discreet.cli.collect import collect
@@ -50,7 +50,7 @@ SHOWN = {
     "sketch-plan": sketch.show_plan, "distinct": sketch.show_bitmap, "overlap": sketch.show_overlap,
     "risk": tables.show_risk, "attack": tables.show_attack, "audit": audit.show, "report": tables.show_report,
     "compare": tables.show_report,
-    "plan": plan.show, "ask": ask.show, "query": query.show,
+    "plan": plan.show, "ask": ask.show, "query": ask.show_bought,
 }  # fmt: skip
 for _kind in KINDS.values():
     _extra = {"list": audit.listed} if _kind.name == "audit" else None

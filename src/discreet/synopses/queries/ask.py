@@ -87,6 +87,8 @@ def read(domain: Domain, question: object, *, exact: bool = False) -> tuple[list
         )
     boxes: list[Query] = []
     add_boxes(truth_of(tree, axes, edges) == 1, axes, edges, {}, boxes)
+    if exact:  # a column that is named takes part, whatever is said of it
+        boxes = [{**{axis: edges[axis] for axis in axes}, **box} for box in boxes]
     if len(boxes) > MOST_BOXES:
         raise InvalidArgument("question", _short(question), "about fewer combinations", "parts, and their counts added")
     gone = [c.name for i, c in enumerate(domain.columns) if c.missing == "drop" and Said(i, _GONE, True) in found]

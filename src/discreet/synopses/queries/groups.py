@@ -183,9 +183,9 @@ class GroupTable(Frames):
 
         Both ends of a stretch of whole numbers or days belong to it.
         """
-        places = np.indices(self.counts.shape).reshape(len(self.columns), -1)
+        index = np.indices(self.counts.shape).reshape(len(self.columns), -1)
         made: dict[str, pa.Array] = {}
-        for column, bins, at in zip(self.columns, self.bins, places, strict=True):
+        for column, bins, at in zip(self.columns, self.bins, index, strict=True):
             made |= places(column, [bins[i] for i in at])
         counts, noise, uneven = (array.ravel() for array in (self.counts, self.noise_errors, self.evenness_errors))
         return pa.table({**made, **_figures(counts, noise, uneven, self.modelled, self.level)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -135,6 +135,15 @@ class Answer(Frames):
         number = 0 if self.few is None or not self._keys else int(np.sum(self.few))
         marked = f"; {number:,} with few rows" if number else ""
         return f"Answer({', '.join(shown[:4])}{more}{marked}: {price})"
+
+    def largest(self, k: int, grouped: bool) -> Answer:
+        """Keep the largest figures, or those of each group, in falling order. Post-processing of all of them."""
+        value = next(iter(self._found.values())).value
+        groups: dict[Any, list[int]] = {}
+        for i, label in enumerate(self.labels):
+            groups.setdefault(label[:-1] if grouped else (), []).append(i)
+        order = [i for members in groups.values() for i in sorted(members, key=lambda i: -value[i])[:k]]
+        return replace(self, _order=np.array(order, np.int64))
 
     def _picked(self, array: Any) -> Any:
         return array if self._order is None else array[self._order]

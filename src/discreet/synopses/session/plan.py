@@ -6,7 +6,7 @@ Everything here follows from arguments and schema. Rows are read when the plan i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core import Categorical, Code, Column, Domain, FloatArray, Frames, Integer, Person, stretches_of
-from discreet.core.budget import Price, Rho
+from discreet.core.budget import Price
 from discreet.engines.passes import GroupMap
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.mechanisms import Law
@@ -54,7 +54,7 @@ class Plan:
     ) -> Plan:  # fmt: skip
         """Check what is asked for against the columns that may be released."""
         known = Domain._of([*axes.columns, *(one.column for one in lookups)], named=axes.named)
-        names = _names(by)
+        names = names_of(by)
         for name in (*names, *(m.column for m in measures.values() if m.column is not None)):
             known.position(name)  # refuses a column that is not declared
         if len(set(names)) < len(names):
@@ -67,6 +67,11 @@ class Plan:
         if math.prod(len(e) for e in edges.values()) > _MOST_GROUPS:
             raise InvalidArgument("by", list(names), f"at most {_MOST_GROUPS:,} groups", "fewer columns, or wider bins")
         return cls(measures, known, edges, _boxes(known, where), lookups)
+
+    def measured(self) -> Iterator[tuple[Measure, Column | None]]:
+        """Yield every figure and the column that it measures."""
+        for measure in self.measures.values():
+            yield measure, None if measure.column is None else self.known.column(measure.column)
 
     @property
     def reads(self) -> list[str]:
@@ -122,8 +127,7 @@ class Plan:
     def explained(self, price: Price, unit: str, charged: str, rows: float | None, step: float) -> QueryPlan:
         """Return what would be bought for a price per row, and how wide its noise is."""
         share, lines = price / len(self.measures), []
-        for measure in self.measures.values():
-            column = None if measure.column is None else self.known.column(measure.column)
+        for measure, column in self.measured():
             law, error = measure.law(column, share), measure.error(column, share, rows)
             times = step if measure.kind in ("count", "sum") else 1.0
             lines.append((measure.label, law, None if error is None else error * times))
@@ -131,23 +135,17 @@ class Plan:
 
     def check(self, epsilon: Any, price: Price) -> None:
         """Refuse a budget whose noise cannot be drawn."""
-        share = price / len(self.measures)
-        for measure in self.measures.values():
-            column = None if measure.column is None else self.known.column(measure.column)
-            if not measure.drawable(column, share):
-                expected = "so large that its noise can be drawn: bounds far from 0 make sums noisy"
-                raise InvalidArgument("epsilon", epsilon, expected, "epsilon=1.0, or bounds nearer to 0")
+        if not all(measure.drawable(column, price / len(self.measures)) for measure, column in self.measured()):
+            expected = "so large that its noise can be drawn: bounds far from 0 make sums noisy"
+            raise InvalidArgument("epsilon", epsilon, expected, "epsilon=1.0, or bounds nearer to 0")
 
-    def wide(self, pure: Price, rho: Rho) -> bool:
+    def wide(self, pure: Price, rho: Price) -> bool:
         """Return whether Gaussian noise is narrower for every figure: prices per row, with the same promise."""
-        pairs = []
-        for measure in self.measures.values():
-            if not measure.gaussian:
-                return False
-            column = None if measure.column is None else self.known.column(measure.column)
-            share = len(self.measures)
-            pairs.append([measure.error(column, price / share, 1000.0) or 0.0 for price in (pure, rho)])
-        return all(gaussian < laplace for laplace, gaussian in pairs)
+
+        def error(measure: Measure, column: Any, price: Price) -> float:
+            return measure.error(column, price / len(self.measures), 1000.0) or 0.0
+
+        return all(m.gaussian and error(m, c, rho) < error(m, c, pure) for m, c in self.measured())
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,6 +163,11 @@ class QueryPlan(Frames):
         and no guess was given.
     rows : float or None
         The guess of rows per group.
+
+    Examples
+    --------
+    >>> QueryPlan("epsilon 1", "one row", 2, ())
+    QueryPlan(2 groups for epsilon 1; )
     """
 
     price: str
@@ -175,17 +178,9 @@ class QueryPlan(Frames):
 
     def to_arrow(self) -> pa.Table:
         """Return one row per figure."""
-        return pa.table(
-            {
-                "figure": [name for name, _, _ in self.lines],
-                "groups": [self.groups] * len(self.lines),
-                "price": [self.price] * len(self.lines),
-                "unit": [self.unit] * len(self.lines),
-                "noise": [law.name for _, law, _ in self.lines],
-                "scale": [float(law.scale / law.moves) if law.moves else 0.0 for _, law, _ in self.lines],
-                "std_error": pa.array([error for *_, error in self.lines], pa.float64()),
-            }
-        )
+        facts = {"groups": self.groups, "price": self.price, "unit": self.unit}
+        rows = [{"figure": n, **facts, "noise": law.name, "std_error": error} for n, law, error in self.lines]
+        return pa.Table.from_pylist(rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same as plain data."""
@@ -200,7 +195,8 @@ class QueryPlan(Frames):
         return f"QueryPlan({self.groups:,} group{'s' * (self.groups != 1)} for {self.price}; {'; '.join(errors)})"
 
 
-def _names(by: Any) -> tuple[str, ...]:
+def names_of(by: Any) -> tuple[str, ...]:
+    """Return columns to group by: one name, several, or none."""
     names = (by,) if isinstance(by, str) else () if by is None else by
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise InvalidType("by", by, "names of columns", 'by=["town"]')

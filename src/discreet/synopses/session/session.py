@@ -30,6 +30,7 @@ from discreet.synopses.opening import check_columns, open_release, table
 from discreet.synopses.session.answer import Answer
 from discreet.synopses.session.measures import Count, Distinct, Mean, Measure, Quantiles, Sum, Variance
 from discreet.synopses.session.plan import Lookup, Plan, QueryPlan, rounded_up
+from discreet.synopses.session.plan import names_of as _names
 
 #: The share of ε that pays for keys that are selected privately; δ pays for nothing else.
 _KEY_SHARE = Fraction(1, 4)
@@ -40,9 +41,9 @@ _NO_KEYS = "(no key was selected)"
 class How(TypedDict, total=False):
     """Options that all questions share."""
 
-    by: str | Sequence[str] | None
+    by: Any
     bins: Any
-    keys: str | None
+    keys: Any
     epsilon: Any
     delta: Any
     error: Any
@@ -144,36 +145,29 @@ class QuerySession:
 
     def histogram(self, column: str, bins: Any = None, where: Any = None, **how: Unpack[How]) -> Any:
         """Count rows by category, or by bins between the declared bounds: their number (10) or edges."""
-        by = how.pop("by", None) or ()
-        names = [by] if isinstance(by, str) else list(by)
-        more = how.pop("bins", None) or {}
-        if bins is None and not isinstance(self._column(column), Categorical):
-            bins = 10
-        more = {**more, **({} if bins is None or isinstance(self._column(column), Categorical) else {column: bins})}
-        return self._buy({"histogram": Count()}, where, by=[*names, column], bins=more, **how)
+        axes, more = self._released(), dict(how.pop("bins", None) or {})
+        if bins is not None or (column in axes.names and not isinstance(axes.column(column), Categorical)):
+            more[column] = 10 if bins is None else bins
+        return self._buy({"histogram": Count()}, where, by=[*_names(how.pop("by", None)), column], bins=more, **how)
 
     def crosstab(self, first: str, second: str, *more: str, where: Any = None, **how: Unpack[How]) -> Any:
         """Count rows by two or more columns."""
-        by = how.pop("by", None) or ()
-        return self._buy(
-            {"crosstab": Count()}, where, by=[*([by] if isinstance(by, str) else by), first, second, *more], **how
-        )
+        by = [*_names(how.pop("by", None)), first, second, *more]
+        return self._buy({"crosstab": Count()}, where, by=by, **how)
 
     def top_k(self, column: str, k: int = 10, where: Any = None, **how: Unpack[How]) -> Any:
         """Return the ``k`` most frequent values of a column with their counts, by noisy counts of all values.
 
         All values are counted for one price, so the noise does not grow with ``k``.
         """
-        k = checks.whole("k", k, low=1)
-        by = how.pop("by", None) or ()
-        names = [by] if isinstance(by, str) else list(by)
-        found = self._buy({"top_k": Count()}, where, by=[*names, column], **how)
-        return found if self._dry else _largest(found, k, names)
+        k, by = checks.whole("k", k, low=1), [*_names(how.pop("by", None)), column]
+        found = self._buy({"top_k": Count()}, where, by=by, **how)
+        return found.largest(k, len(by) > 1) if isinstance(found, Answer) else found
 
     def distinct(self, column: str, where: Any = None, **how: Unpack[How]) -> Any:
         """Count how many declared categories or whole numbers occur in a column."""
-        if not isinstance(self.domain, tuple) and (weighted := as_domain(self.domain, ()).weights):
-            raise InvalidArgument("column", column, f"asked without the weight {weighted[0]!r}", "another domain")
+        if weights := self._declared().weights:
+            raise InvalidArgument("column", column, f"asked without the weight {weights[0]!r}", "another domain")
         return self._buy({"distinct": Distinct(column)}, where, **how)
 
     def sum(self, column: str, where: Any = None, **how: Unpack[How]) -> Any:
@@ -259,10 +253,6 @@ class QuerySession:
             return as_domain(self.domain, engines.open(table(self._table, None, ())).names)
         return as_domain(self.domain, ())
 
-    def _column(self, name: str) -> Any:
-        axes = self._released()
-        return axes.columns[axes.position(name)] if name in axes.names else Categorical(name, (_NO_KEYS,))
-
     def _buy(
         self, measures: Mapping[str, Measure], where: Any = None, *, by: Any = (), bins: Any = None, keys: Any = None,
         epsilon: Any = None, delta: Any = None, error: Any = None, of: Any = None, rows: Any = None,
@@ -280,8 +270,10 @@ class QuerySession:
         spare = None if selected else delta  # δ pays for keys alone
         wanted = Wanted.read(epsilon, None, spare)
         pure, rho = wanted.pure if wanted.pure.infinite else wanted.pure * share, wanted.rho
-        wide = rho is not None and self._wide(plan, declared, pure, rho)
-        price = _per_row(declared, plan, rho if wide else pure)
+        price, wide = _per_row(declared, plan, pure), False
+        if rho is not None and not (isinstance(declared.unit, Person) and declared.unit.rows == "auto"):
+            gaussian = _per_row(declared, plan, rho)
+            price, wide = (gaussian, True) if plan.wide(price, gaussian) else (price, False)
         plan.check(epsilon, price)
         if self._dry:
             unit = declared.unit.describe() if isinstance(declared.unit, Person) else "one row"
@@ -302,35 +294,25 @@ class QuerySession:
         shares = {n: tuple(map(float, m.qs)) for n, m in measures.items() if isinstance(m, Quantiles) and len(m.qs) > 1}
         return Answer(opening.book(sealed), found, plan.keys(), shares)
 
-    def _wide(self, plan: Plan, declared: Domain, pure: Epsilon, rho: Any) -> bool:
-        unit = declared.unit
-        if isinstance(unit, Person) and unit.rows == "auto":
-            return False
-        return plan.wide(_per_row(declared, plan, pure), _per_row(declared, plan, rho))
-
     def _price(
         self, plan: Plan, declared: Domain, epsilon: Any, error: Any, of: Any, rows: float | None, share: Fraction
     ) -> Fraction:
         """Return the ε whose noise has the wanted standard error: it depends on arguments alone."""
-        wanted = float(checks.positive("error", error))
+        wanted = float(checks.positive("error", error)) * (1.0 if of is None else _guess("of", of) or 0.0)
         if epsilon is not None:
             raise InvalidArgument("epsilon", epsilon, "left out with error", "epsilon=None")
-        if of is not None:
-            wanted *= _guess("of", of) or 0.0
+        if not wanted:
+            raise InvalidArgument("of", of, "a number that is not 0", "of=1000")
         if isinstance(declared.unit, Person) and declared.unit.rows == "auto":
             raise InvalidArgument("error", error, "given with a declared number of rows per person", "epsilon=1.0")
-        small = Epsilon(Fraction(1, 1000))  # there errors are as large as 1/ε says
-        lines = plan.explained(_per_row(declared, plan, small), "", "", rows, _step(declared)).lines
-        errors = [e for *_, e in lines]
-        if any(e is None for e in errors):
+        price = _per_row(declared, plan, Epsilon(Fraction(1, 1000)))  # there errors are as large as 1/ε says
+        errors = [e for *_, e in plan.explained(price, "", "", rows, _step(declared)).lines]
+        known = [e for e in errors if e is not None]
+        if len(known) < len(errors):
             quantiles = any(isinstance(m, Quantiles) for m in plan.measures.values())
-            fix = "epsilon=1.0" if quantiles else "rows=1000"
             expected = "left out for quantiles" if quantiles else "given with a guess of the rows per group"
-            raise InvalidArgument("error", error, expected, fix)
-        largest = max(e for e in errors if e is not None)
-        if not wanted > 0:
-            raise InvalidArgument("of", of, "a number that is not 0", "of=1000")
-        return rounded_up(largest / 1000 / wanted / float(share))
+            raise InvalidArgument("error", error, expected, "epsilon=1.0" if quantiles else "rows=1000")
+        return rounded_up(max(known) / 1000 / wanted / float(share))
 
     def _open_keys(self, keys: Any, by: Any, delta: Any) -> list[str]:
         """Return the columns whose keys are to be selected."""
@@ -339,8 +321,7 @@ class QuerySession:
         checks.choice("keys", keys, ("private",))
         if delta is None:
             raise InvalidArgument("delta", None, "given with keys='private'", "delta=1e-6")
-        names = [by] if isinstance(by, str) else list(by or ())
-        missing = [name for name in names if name not in self._declared().names]
+        missing = [name for name in _names(by) if name not in self._declared().names]
         if not missing:
             raise InvalidArgument("keys", keys, "used if a column of by is not declared", "leaving it out")
         return missing
@@ -356,8 +337,7 @@ class QuerySession:
         declared, slack = self._declared(), checks.slack(delta)
         unit, source = declared.unit, engines.open(self._table, dialect=dialect_of(declared))
         person = unit.column if isinstance(unit, Person) else None
-        whole = Approx(price, slack)
-        Gate.check(whole, ledger=self.account, unit=unit, job="keys")
+        Gate.check(Approx(price, slack), ledger=self.account, unit=unit, job="keys")
         if source.remote:
             raise SchemaError("keys of a Spark frame cannot be selected privately; declare the categories")
         each, part = price * _KEY_SHARE / len(names), slack / len(names)
@@ -366,7 +346,7 @@ class QuerySession:
             own = [name] if person is None else [name, person]
             batches = [found for _, found in column_batches(source, own)]
             words, *whose = (pa.chunked_array([b[n] for b in batches] or [pa.array([], pa.string())]) for n in own)
-            persons = person_key(whose[0].combine_chunks()) if whose else None
+            persons = person_key(whose[0].combine_chunks()) if whose else "row"
             budget: dict[str, Any] = {"epsilon": each.amount, "delta": part}
             found = private_categories(words, persons, **budget, ledger=self.account, rng=self._stream)
             made.append(Categorical(name, tuple(found) or (_NO_KEYS,)))
@@ -427,14 +407,3 @@ def _shares(qs: Any) -> tuple[Fraction, ...]:
     if not made or any(a >= b for a, b in pairwise(made)):
         raise InvalidArgument("qs", list(qs), "a non-empty, strictly increasing list", fix)
     return made
-
-
-def _largest(answer: Answer, k: int, by: list[str]) -> Answer:
-    """Keep the largest figures of each group, in falling order. Post-processing of all of them."""
-    value = next(iter(answer._found.values())).value
-    labels = answer.labels
-    groups: dict[Any, list[int]] = {}
-    for i, label in enumerate(labels):
-        groups.setdefault(label[:-1] if by else (), []).append(i)
-    order = [i for members in groups.values() for i in sorted(members, key=lambda i: -value[i])[:k]]
-    return replace(answer, _order=np.array(order, np.int64))
