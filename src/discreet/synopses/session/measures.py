@@ -71,7 +71,7 @@ class Rows:
         return self.opening.gate
 
     @property
-    def column(self) -> Column:
+    def column(self) -> Any:
         return self.groups.known.columns[self.at]
 
     def counts(self, edges: FloatArray) -> Any:
@@ -346,7 +346,7 @@ class Quantiles(Measure):
         return _limit(price) >= 2 * (_CELLS.bit_length() + 1)
 
     def law(self, column: Column, price: Price) -> Law:
-        levels = math.ceil(math.log2(max(len(even_edges(column, _CELLS)) - 1, 1)))  # type: ignore[arg-type]
+        levels = math.ceil(math.log2(max(len(even_edges(column, _CELLS)) - 1, 1)))
         return law_for(price / 2, Moves(l1=levels + 1))
 
     def error(self, column: Column, price: Price, rows: float | None) -> None:
@@ -354,7 +354,7 @@ class Quantiles(Measure):
 
     def take(self, rows: Rows, price: Price) -> Found:
         column, gate, half = rows.column, rows.gate, price.pure() / 2
-        edges = even_edges(column, _CELLS)  # type: ignore[arg-type]
+        edges = even_edges(column, _CELLS)
         parts, n_groups, whole = len(edges) - 1, rows.groups.n_cells, isinstance(column, Integer)
         gate.check_price(self.label, half)
         dense = rows.counts(edges)().dense().reshape(n_groups, -1)[:, :parts]

@@ -114,7 +114,7 @@ class Plan:
             [*pairwise(e.tolist()), *([(math.nan, math.nan)] * (self.known.column(n).missing == "own"))]
             for n, e in self.edges.items()
         ]
-        at = np.indices([len(b) for b in bins]).reshape(len(bins), -1) if bins else []
+        at: Any = np.indices([len(b) for b in bins]).reshape(len(bins), -1) if bins else []
         made: dict[str, pa.Array] = {}
         for name, own, index in zip(self.edges, bins, at, strict=True):
             column = self.known.column(name)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -36,19 +36,6 @@ from discreet.synopses.session.plan import names_of as _names
 _KEY_SHARE = Fraction(1, 4)
 #: The group of a purchase for which no key was selected.
 _NO_KEYS = "(no key was selected)"
-
-
-class How(TypedDict, total=False):
-    """Options that all questions share."""
-
-    by: Any
-    bins: Any
-    keys: Any
-    epsilon: Any
-    delta: Any
-    error: Any
-    of: Any
-    rows: Any
 
 
 class QuerySession:
@@ -127,7 +114,7 @@ class QuerySession:
 
     # ---- questions
 
-    def count(self, where: Any = None, *, column: str | None = None, **how: Unpack[How]) -> Any:
+    def count(self, where: Any = None, *, column: str | None = None, **how: Any) -> Any:
         """Count rows; with ``column``, those that have a value in it.
 
         Examples
@@ -143,19 +130,20 @@ class QuerySession:
         """
         return self._buy({"count": Count(column)}, where, **how)
 
-    def histogram(self, column: str, bins: Any = None, where: Any = None, **how: Unpack[How]) -> Any:
+    def histogram(self, column: str, bins: Any = None, where: Any = None, **how: Any) -> Any:
         """Count rows by category, or by bins between the declared bounds: their number (10) or edges."""
-        axes, more = self._released(), dict(how.pop("bins", None) or {})
-        if bins is not None or (column in axes.names and not isinstance(axes.column(column), Categorical)):
-            more[column] = 10 if bins is None else bins
-        return self._buy({"histogram": Count()}, where, by=[*_names(how.pop("by", None)), column], bins=more, **how)
+        axes = self._released()
+        if bins is None and column in axes.names and not isinstance(axes.column(column), Categorical):
+            bins = 10
+        cut = bins if bins is None or isinstance(bins, Mapping) else {column: bins}
+        return self._buy({"histogram": Count()}, where, by=[*_names(how.pop("by", None)), column], bins=cut, **how)
 
-    def crosstab(self, first: str, second: str, *more: str, where: Any = None, **how: Unpack[How]) -> Any:
+    def crosstab(self, first: str, second: str, *more: str, where: Any = None, **how: Any) -> Any:
         """Count rows by two or more columns."""
         by = [*_names(how.pop("by", None)), first, second, *more]
         return self._buy({"crosstab": Count()}, where, by=by, **how)
 
-    def top_k(self, column: str, k: int = 10, where: Any = None, **how: Unpack[How]) -> Any:
+    def top_k(self, column: str, k: int = 10, where: Any = None, **how: Any) -> Any:
         """Return the ``k`` most frequent values of a column with their counts, by noisy counts of all values.
 
         All values are counted for one price, so the noise does not grow with ``k``.
@@ -164,36 +152,36 @@ class QuerySession:
         found = self._buy({"top_k": Count()}, where, by=by, **how)
         return found.largest(k, len(by) > 1) if isinstance(found, Answer) else found
 
-    def distinct(self, column: str, where: Any = None, **how: Unpack[How]) -> Any:
+    def distinct(self, column: str, where: Any = None, **how: Any) -> Any:
         """Count how many declared categories or whole numbers occur in a column."""
         if weights := self._declared().weights:
             raise InvalidArgument("column", column, f"asked without the weight {weights[0]!r}", "another domain")
         return self._buy({"distinct": Distinct(column)}, where, **how)
 
-    def sum(self, column: str, where: Any = None, **how: Unpack[How]) -> Any:
+    def sum(self, column: str, where: Any = None, **how: Any) -> Any:
         """Add up the values of a column of numbers, clamped to its declared bounds."""
         return self._buy({"sum": Sum(column)}, where, **how)
 
-    def mean(self, column: str, where: Any = None, **how: Unpack[How]) -> Any:
+    def mean(self, column: str, where: Any = None, **how: Any) -> Any:
         """Return the mean of a column of numbers, clamped to its declared bounds.
 
         If the noisy number of rows is small, the interval is the whole range of the column.
         """
         return self._buy({"mean": Mean(column)}, where, **how)
 
-    def variance(self, column: str, where: Any = None, **how: Unpack[How]) -> Any:
+    def variance(self, column: str, where: Any = None, **how: Any) -> Any:
         """Return the variance of a column of numbers, clamped to its declared bounds; divided by the number of rows."""
         return self._buy({"variance": Variance(column)}, where, **how)
 
-    def quantile(self, column: str, q: float = 0.5, where: Any = None, **how: Unpack[How]) -> Any:
+    def quantile(self, column: str, q: float = 0.5, where: Any = None, **how: Any) -> Any:
         """Return a quantile of a column of numbers, to a 1024th of its range; 0.5 is the median."""
         return self._buy({"quantile": Quantiles(column, (checks.probability("q", q),))}, where, **how)
 
-    def quantiles(self, column: str, qs: Any = (0.25, 0.5, 0.75), where: Any = None, **how: Unpack[How]) -> Any:
+    def quantiles(self, column: str, qs: Any = (0.25, 0.5, 0.75), where: Any = None, **how: Any) -> Any:
         """Return several quantiles of a column of numbers for one price; whole numbers stay whole."""
         return self._buy({"quantiles": Quantiles(column, _shares(qs))}, where, **how)
 
-    def sql(self, query: str, *, tables: Mapping[str, Any] | None = None, **how: Unpack[How]) -> Any:
+    def sql(self, query: str, *, tables: Mapping[str, Any] | None = None, **how: Any) -> Any:
         """Answer a SELECT statement: it compiles to the questions above.
 
         Aggregates are COUNT, COUNT(DISTINCT ...), SUM, AVG, VARIANCE and PERCENTILE_CONT; several share the price

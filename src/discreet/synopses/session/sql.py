@@ -102,7 +102,7 @@ class _Reader:
         if column.table and column.table not in self.sides:
             near = checks.nearest(column.table, list(self.sides)) or next(iter(self.sides))
             raise self.wrong(clause, column, f"{near}.{column.name}")
-        return self.renamed.get((column.table, column.name), column.name)
+        return str(self.renamed.get((column.table, column.name), column.name))
 
     def measure(self, found: Any) -> Measure:
         exp = self.exp
