@@ -132,15 +132,9 @@ def _tell(result: Any) -> None:
 
 #: The verbs in the order in which a newcomer needs them.
 _PANELS = {
-<<<<<<< HEAD
-    "Start here": ("demo", "choose", "data", "plan", "schema", "account", "run", "studio", "prepare"),
-    "Release": ("synopsis", "synthesize", "cluster", "query", "anonymize", "perturb", "sketch", "collect"),
-    "Check and show": ("ask", "risk", "compare", "attack", "audit", "report", "study"),
-=======
     "Start here": ("demo", "choose", "data", "plan", "schema", "account", "key", "run", "studio", "prepare"),
-    "Release": ("synopsis", "synthesize", "cluster", "anonymize", "perturb", "sketch", "collect"),
+    "Release": ("synopsis", "synthesize", "cluster", "query", "anonymize", "perturb", "sketch", "collect"),
     "Check and show": ("verify", "report", "ask", "risk", "compare", "attack", "audit", "study"),
->>>>>>> main
 }
 
 
