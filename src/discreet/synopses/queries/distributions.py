@@ -46,13 +46,16 @@ _FINE = 256
 class Quantile(Figure):
     """A place below which a given ``share`` of the rows lies; its interval turns that of the share around.
 
-    ``share_error`` has the parts of the error of that share at the place.
+    The interval ends at edges of leaves: rows may be anywhere in a leaf, and many may share one value. ``share_error``
+    has the parts of the error of that share at the place.
     """
 
     share: float = 0.5
     share_error: tuple[float, float] = (0.0, 0.0)
     #: Places in rising order, the shares below them, and both parts of their errors.
     curve: tuple[FloatArray, ...] = field(default=(np.zeros(0),) * 4, compare=False)
+    #: The edges of leaves, in rising order.
+    edges: FloatArray = field(default_factory=lambda: np.zeros(0), compare=False)
     #: Ordered categories: ``value`` is the number of one of them, from 0.
     categories: tuple[Any, ...] | None = None
 
@@ -74,11 +77,18 @@ class Quantile(Figure):
 
     def _reached(self, level: float) -> tuple[float, float]:
         places, below, noisy, uneven = self.curve
+        if not len(places):
+            return -math.inf, math.inf
         reach = wide(level) * (noisy if self.evenness_error is None else np.hypot(noisy, uneven))
         low, high = (
             float(np.interp(self.share, np.maximum.accumulate(below + side * reach), places)) for side in (1, -1)
         )
-        return min(low, self.value), max(high, self.value)
+        low, high = min(low, self.value), max(high, self.value)
+        if self.evenness_error is None:
+            return low, high
+        first = max(int(np.searchsorted(self.edges, low, "right")) - 1, 0)
+        last = min(int(np.searchsorted(self.edges, high)), len(self.edges) - 1)
+        return min(low, float(self.edges[first])), max(high, float(self.edges[last]))
 
 
 @dataclass(frozen=True)
@@ -331,7 +341,8 @@ def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]
     risen = (np.maximum.accumulate(raw) + np.minimum.accumulate(raw[::-1])[::-1]) / 2
     span = risen[-1] - risen[0]
     if span <= 0:
-        return Quantile(math.nan, math.inf, math.inf, share)
+        why = "no rows are left after the noise: there is no interval"
+        return Quantile(math.nan, math.inf, math.inf, share, remark=why)
     curve = (risen - risen[0]) / span
     value = float(np.interp(share, curve, edges))
     found = _below(synopsis, axis, value, where)
@@ -343,14 +354,22 @@ def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]
     noisy, uneven = (e / dense if dense > 0 else math.inf for e in errors)
     if isinstance(column, Integer):
         value = min(max(float(math.floor(value + 0.5)), column.least), column.most)
-    band, names = _band(synopsis, axis, edges, curve, share, where), None
+    ends = np.unique(np.concatenate([synopsis.lower[:, axis], synopsis.upper[:, axis], edges[[0, -1]]]))
+    ends = ends[~np.isnan(ends)]
+    band, names = _band(synopsis, axis, ends, edges, curve, share, where), None
     if isinstance(column, Categorical):
         value, names = float(min(math.floor(value), len(column.categories) - 1)), column.categories
-    return Quantile(value, noisy, uneven, share, errors, band, names, modelled=found.modelled)
+    return Quantile(value, noisy, uneven, share, errors, band, ends, names, modelled=found.modelled)
 
 
 def _band(
-    synopsis: Synopsis, axis: int, edges: FloatArray, curve: FloatArray, share: float, where: Sequence[Query]
+    synopsis: Synopsis,
+    axis: int,
+    ends: FloatArray,
+    edges: FloatArray,
+    curve: FloatArray,
+    share: float,
+    where: Sequence[Query],
 ) -> tuple[FloatArray, ...]:
     """Return places around a quantile, the shares below them and their errors, as far as the share may be reached."""
     held: dict[float, Figure] = {}
@@ -362,8 +381,6 @@ def _band(
         return held[place]
 
     # Between the edges of leaves errors are larger than at them: both are looked at, leaf by leaf outwards.
-    ends = np.unique(np.concatenate([synopsis.lower[:, axis], synopsis.upper[:, axis], edges[[0, -1]]]))
-    ends = ends[~np.isnan(ends)]
     places = np.sort(np.concatenate([ends, *(ends[:-1] + part * np.diff(ends) for part in _PARTS)]))
     start = int(np.searchsorted(places, np.interp(share, curve, edges)))
     for side in (-1, 1):
