@@ -1,6 +1,6 @@
 """Coverage of 95 % intervals on kinds of tables that took no part in choosing constants.
 
-    python -m studies.measures.coverage_kinds [--tables 100]
+    python -m studies.measures.coverage_kinds [--tables 50]
 
 Each table is drawn anew: a number ``x`` (skewed, with many zeros, with a heavy tail, or few rows) and an unrelated
 category ``g``. It is asked by a `QuerySession`, and released as a grid, a tree and a marginal model, at ε = 1 and 5.
@@ -11,6 +11,7 @@ in a category, and quantiles. An answer without an interval (its ends are not fi
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import warnings
 from collections.abc import Iterator
@@ -21,9 +22,9 @@ import pyarrow as pa
 
 import discreet as dc
 from discreet.core import FloatArray, IntArray
-from studies.measures._measure import save, show
+from studies.measures._measure import RESULTS, save, show
 
-LEVEL, EPSILONS, SHARES, TABLES = 0.95, (1.0, 5.0), (0.1, 0.5, 0.9), 100
+LEVEL, EPSILONS, SHARES, TABLES = 0.95, (1.0, 5.0), (0.1, 0.5, 0.9), 50
 SOURCES = ("session", "grid", "tree", "model")
 DOMAIN = dc.Domain({"x": (0, 1000), "g": ["a", "b", "c"]})
 
@@ -52,7 +53,7 @@ def questions(source: str, epsilon: float, x: FloatArray, g: IntArray, rng: np.r
     truths = {
         "count": [inside.sum(), (inside & some).sum()],
         "mean": [x.mean(), x[some].mean()],
-        "quantile": [(q, np.sort(x)[[math.ceil(q * len(x)) - 1, min(int(q * len(x)), len(x) - 1)]]) for q in SHARES],
+        "quantile": [np.sort(x)[[math.ceil(q * len(x)) - 1, min(int(q * len(x)), len(x) - 1)]] for q in SHARES],
     }
     conditions = [f"x >= {low!r} and x < {high!r}", f"x >= {low!r} and x < {high!r} and g = 'b'"]
     if source == "session":
@@ -75,8 +76,44 @@ def questions(source: str, epsilon: float, x: FloatArray, g: IntArray, rng: np.r
         yield "count", answer.interval(LEVEL), truth, truth
     for answer, truth in zip(means, truths["mean"], strict=True):
         yield "mean", answer.interval(LEVEL), truth, truth
-    for (q, (least, most)), ends in zip(truths["quantile"], quantiles, strict=True):
-        yield f"quantile {q:g}", ends, least, most
+    for (least, most), ends in zip(truths["quantile"], quantiles, strict=True):
+        yield "quantile", ends, least, most
+
+
+def measured(kind: str, source: str, tables: int, seed: int) -> list[dict[str, Any]]:
+    """Draw tables of a kind and ask a source; return one row per question."""
+    found: dict[str, list[tuple[bool, bool, float]]] = {}
+    for t in range(tables):
+        for epsilon in EPSILONS:
+            rng = np.random.default_rng([seed, KINDS.index(kind), t, int(epsilon)])
+            x = drawn(kind, rng)
+            g = rng.integers(0, 3, len(x))
+            for name, (low, high), least, most in questions(source, epsilon, x, g, rng):
+                told = math.isfinite(low) and math.isfinite(high)
+                near = 1e-9 * max(abs(most), 1.0)
+                held = low <= most + near and high >= least - near
+                found.setdefault(name, []).append((told, held, high - low))
+    rows = []
+    for name, answers in found.items():
+        kept = [a for a in answers if a[0]]
+        row = {"kind": kind, "source": source, "question": name, "answers": len(answers), "seed": seed}
+        row |= {"without_interval": len(answers) - len(kept), "coverage": None, "median_width": None}
+        if kept:
+            row["coverage"] = float(np.mean([held for _, held, _ in kept]))
+            row["median_width"] = float(np.median([width for *_, width in kept]))
+        rows.append(row)
+    return rows
+
+
+def keep(new: list[dict[str, Any]]) -> None:
+    """Put rows into the result file, in the place of those of the same kind and source."""
+    file, done = RESULTS / "coverage_kinds.json", {(r["kind"], r["source"]) for r in new}
+    held = json.loads(file.read_text("utf-8"))["results"] if file.exists() else []
+    rows = [*new, *(r for r in held if (r["kind"], r["source"]) not in done)]
+    rows.sort(key=lambda r: (KINDS.index(r["kind"]), SOURCES.index(r["source"])))
+    least = min((r for r in rows if r["coverage"] is not None), key=lambda r: r["coverage"])
+    facts = {"level": LEVEL, "epsilons": list(EPSILONS), "least": least, "results": rows}
+    save("coverage_kinds", facts, "discreet", "numpy")
 
 
 def main() -> None:
@@ -84,43 +121,16 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=TABLES, help="tables per kind, source and ε")
     parser.add_argument("--kinds", nargs="*", default=KINDS, choices=KINDS, help="kinds of tables")
     parser.add_argument("--sources", nargs="*", default=SOURCES, choices=SOURCES, help="sources of answers")
-    parser.add_argument("--seed", type=int, default=7, help="first seed")
+    parser.add_argument("--seed", type=int, default=7, help="seed of the tables")
     args = parser.parse_args()
     warnings.simplefilter("ignore", dc.errors.DiscreetWarning)
-    found: dict[tuple[str, str, str], list[tuple[bool, bool, float]]] = {}
-    for kind in args.kinds:
-        for source in args.sources:
-            for t in range(args.tables):
-                for epsilon in EPSILONS:
-                    rng = np.random.default_rng([args.seed, KINDS.index(kind), t, int(epsilon)])
-                    x = drawn(kind, rng)
-                    g = rng.integers(0, 3, len(x))
-                    for name, (low, high), least, most in questions(source, epsilon, x, g, rng):
-                        told = math.isfinite(low) and math.isfinite(high)
-                        near = 1e-9 * max(abs(most), 1.0)
-                        held = not told or (low <= most + near and high >= least - near)
-                        found.setdefault((kind, source, name), []).append((told, held, high - low))
-    results = []
-    for (kind, source, name), answers in found.items():
-        kept = [a for a in answers if a[0]]
-        results.append(
-            {
-                "kind": kind,
-                "source": source,
-                "question": name,
-                "answers": len(answers),
-                "without_interval": len(answers) - len(kept),
-                "coverage": float(np.mean([held for _, held, _ in kept])) if kept else None,
-                "median_width": float(np.median([width for *_, width in kept])) if kept else None,
-            }
-        )
     heads = ["kind", "source", "question", "answers", "without_interval", "coverage", "median_width"]
-    shown = [[math.nan if r[h] is None else r[h] for h in heads] for r in results]
-    show(f"Coverage of intervals, level {LEVEL:g}", heads, shown)
-    if tuple(args.kinds) == KINDS and tuple(args.sources) == SOURCES:
-        facts = {"level": LEVEL, "epsilons": list(EPSILONS), "tables": args.tables, "seed": args.seed}
-        least = min((r for r in results if r["coverage"] is not None), key=lambda r: r["coverage"])
-        save("coverage_kinds", {**facts, "least": least, "results": results}, "discreet", "numpy")
+    for source in args.sources:
+        for kind in args.kinds:
+            rows = measured(kind, source, args.tables, args.seed)
+            shown = [[math.nan if r[h] is None else r[h] for h in heads] for r in rows]
+            show(f"Coverage of intervals, level {LEVEL:g}", heads, shown)
+            keep(rows)
 
 
 if __name__ == "__main__":

@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 _MOST_EDGES, _EQUAL_BINS, _MOST_GROUPS = 100, 50, 100_000
 #: Parts of a leaf at which the error of a share is told: it is largest in the middle, and is taken as straight between.
 _PARTS = (1 / 16, 1 / 4, 1 / 2, 3 / 4, 15 / 16)
-#: Stretches in which a quantile is looked for.
-_FINE = 256
+_NO_ROWS = "no rows are left after the noise: no interval"
+#: Stretches in which a quantile is looked for: at least, and at most.
+_FINE, _MOST_PLACES = 256, 1024
 
 
 @dataclass(frozen=True, repr=False)
@@ -271,7 +272,7 @@ def mean(synopsis: Synopsis, name: str, where: Sequence[Query]) -> Figure:
             held += more
     rows = float(n @ np.asarray(synopsis.weights, dtype=np.float64))
     if rows <= 0:
-        return Figure(math.nan, math.inf, math.inf)
+        return Figure(math.nan, math.inf, math.inf, remark=_NO_ROWS)
     middle = float(first @ np.asarray(synopsis.weights, dtype=np.float64)) / rows
     noisy, assumed = synopsis._mean_errors(axis, terms, n, first, second, middle)
     return Figure(middle, noisy / rows, assumed / rows, modelled=synopsis.modelled)
@@ -316,7 +317,7 @@ def _below(synopsis: Synopsis, axis: int, place: float, where: Sequence[Query], 
 
     base = counts.added(synopsis, below(math.inf)) if base is None else base
     if not base.value:
-        return Figure(math.nan, math.inf, math.inf, limits=(0.0, 1.0))
+        return Figure(math.nan, math.inf, math.inf, limits=(0.0, 1.0), remark=_NO_ROWS)
     # As a count over another has it: the error of a/b is that of (a - r b)/b, with r = a/b.
     ratio = counts.estimated(synopsis, below(place)) / base.value
     rest = counts.added(synopsis, (*below(place), *below(math.inf, -ratio)))
@@ -332,7 +333,11 @@ def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]
     axis, column = _numeric(synopsis, name)
     share = float(checks.probability("share", share, closed=True))
     whole = np.arange(column.high + 1.0) if isinstance(column, Categorical) else None
-    edges = _edges(synopsis, axis, column, None) if whole is None else whole
+    ends = np.unique(np.concatenate([synopsis.lower[:, axis], synopsis.upper[:, axis], [column.low, column.high]]))
+    ends = ends[~np.isnan(ends)]
+    if len(ends) > _MOST_PLACES:  # fewer, and finer where leaves are fine
+        ends = ends[np.linspace(0, len(ends) - 1, _MOST_PLACES).astype(np.int64)]
+    edges = ends if whole is None else whole
     if whole is None and len(edges) < _FINE:
         edges = np.union1d(edges, even_edges(column, _FINE))
     held = _values(synopsis, axis, edges, where)
@@ -341,8 +346,7 @@ def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]
     risen = (np.maximum.accumulate(raw) + np.minimum.accumulate(raw[::-1])[::-1]) / 2
     span = risen[-1] - risen[0]
     if span <= 0:
-        why = "no rows are left after the noise: there is no interval"
-        return Quantile(math.nan, math.inf, math.inf, share, remark=why)
+        return Quantile(math.nan, math.inf, math.inf, share, remark=_NO_ROWS)
     curve = (risen - risen[0]) / span
     value = float(np.interp(share, curve, edges))
     found = _below(synopsis, axis, value, where)
@@ -354,8 +358,6 @@ def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]
     noisy, uneven = (e / dense if dense > 0 else math.inf for e in errors)
     if isinstance(column, Integer):
         value = min(max(float(math.floor(value + 0.5)), column.least), column.most)
-    ends = np.unique(np.concatenate([synopsis.lower[:, axis], synopsis.upper[:, axis], edges[[0, -1]]]))
-    ends = ends[~np.isnan(ends)]
     band, names = _band(synopsis, axis, ends, edges, curve, share, where), None
     if isinstance(column, Categorical):
         value, names = float(min(math.floor(value), len(column.categories) - 1)), column.categories
