@@ -110,28 +110,6 @@ def coverage() -> str:
     return "\n".join([*parts, textwrap.fill(more, width=100) + "\n"])
 
 
-def coverage_kinds() -> str:
-    """Return the coverage of intervals by kind of table and source: a sentence and a table."""
-    held = results.read("coverage_kinds")
-    asked = ("count", "sum", "mean", "quantile")
-    rows = []
-    for kind, source in dict.fromkeys((r["kind"], r["source"]) for r in held["results"]):
-        cells = {r["question"]: r for r in held["results"] if (r["kind"], r["source"]) == (kind, source)}
-        rows.append(
-            [kind, source, *(f"{100 * cells[q]['coverage']:.1f} %" if q in cells else "not asked" for q in asked)]
-        )
-    gone = sum(r["without_interval"] for r in held["results"])
-    words = (
-        f"At least {min(r['answers'] for r in held['results']):,} answers per cell, on tables that are drawn anew, at "
-        f"ε = {' and '.join(f'{e:g}' for e in held['epsilons'])}: 95 % intervals hold in "
-        f"{100 * held['least']['coverage']:.1f} % of the cases or more. Of all "
-        f"{sum(r['answers'] for r in held['results']):,} answers {gone:,} have no interval, because no rows were left "
-        "after the noise."
-    )
-    heads = ["rows", "source", "counts", "sums", "means", "quantiles"]
-    return "\n".join([textwrap.fill(words, width=100) + "\n", table(heads, rows)])
-
-
 def group_means() -> str:
     """Return the errors of 16 private means by several libraries: a sentence and a table."""
     held = results.read("group_means")
@@ -502,7 +480,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "clusters-after-noise": clusters_after_noise,
     "collector": collector,
     "coverage": coverage,
-    "coverage-kinds": coverage_kinds,
     "density": density,
     "distinct": distinct,
     "elastic": elastic,
