@@ -210,6 +210,7 @@ def contrasts(design: Design) -> FloatArray:
 def _joined(X: Any, y: Any, place: tuple[int | None, str | None]) -> Any:
     """Put a target that was given apart into its column of the table."""
     at, name = place
+    X = table(X)
     if hasattr(X, "assign") and hasattr(X, "columns"):  # pandas
         named = name if name is not None else getattr(y, "name", None)
         return X.assign(**{str(named or "y"): np.asarray(y)})
@@ -220,7 +221,7 @@ def _joined(X: Any, y: Any, place: tuple[int | None, str | None]) -> Any:
     if not isinstance(X, (np.ndarray, list, tuple)) and not hasattr(X, "__array__"):
         expected = "left out where the table is a file or a Spark frame, which has the target among its columns"
         raise InvalidType("y", type(y), expected, "fit(table)")
-    rows = np.asarray(table(X))
+    rows = np.asarray(X)
     column = np.asarray(y)
     if column.ndim != 1:
         column = column.reshape(len(column), -1)[:, 0]
