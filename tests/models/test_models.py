@@ -26,6 +26,7 @@ AGAINST_PRIVACY = {
     "check_estimators_empty_data_messages": "a table without rows gives a result like any other",
     "check_dtype_object": "an unreadable value is missing, and no error",
     "check_supervised_y_2d": "a target of one column is taken as it is, without a warning",
+    "check_supervised_y_no_nan": "an unreadable target is missing, and no error",
 }
 NUMBERS = dc.Domain({"a": (0, 10), "b": (-5, 5), "town": ["x", "y", "z"], "cost": (-40, 60)})
 
