@@ -9,8 +9,8 @@ logistic regression the same features and 2,000 to 20,000 rows; for principal co
 direction of independent ones. Of these two every fourth table is tried.
 
 **linear, logistic, pca.** Public tables (`discreet.datasets.available`) and tables of scikit-learn; a fifth of the rows
-is kept for testing, drawn anew for every seed. Bounds are the public ones of the table. Peers: AdaSSP (Wang 2018, written
-here, with a δ of 1e-6), and diffprivlib where it is installed (without one). Predictions of all are clamped to the
+is kept for testing, drawn anew for every seed. Bounds are the public ones of the table. Peers: AdaSSP (Wang 2018,
+written here, with a δ of 1e-6), and diffprivlib where it is installed (without one). Predictions of all are clamped to the
 bounds of the target. Results go to results/models.json after every part; parts that are not run are kept.
 """
 
@@ -116,7 +116,9 @@ def coverage(trials: int) -> dict[str, Any]:
                 shown = dc.PrivatePCA(epsilon, dc.Domain.box([-1.0] * len(numbers), 1.0), random_state=trial)
                 shown.fit(X[:, numbers])
                 if "factor" not in kinds:  # columns are independent
-                    truth = float(sum(c**2 * spread(kinds[j]) for c, j in zip(shown.components_[0], numbers, strict=True)))
+                    truth = float(
+                        sum(c**2 * spread(kinds[j]) for c, j in zip(shown.components_[0], numbers, strict=True))
+                    )
                     pca.append(abs(shown.explained_variance_[0] - truth) <= 1.96 * shown.explained_variance_std_[0])
         held = np.array([row[0] for row in linear])
         out["linear"][f"{epsilon:g}"] = {
@@ -127,14 +129,23 @@ def coverage(trials: int) -> dict[str, Any]:
         }
         out["logistic"][f"{epsilon:g}"] = float(np.mean(logistic))
         out["pca"][f"{epsilon:g}"] = float(np.mean(pca))
-        print(f"coverage at {epsilon:g}: {out['linear'][f'{epsilon:g}']} {np.mean(logistic):.3f} {np.mean(pca):.3f}", flush=True)
+        print(
+            f"coverage at {epsilon:g}: {out['linear'][f'{epsilon:g}']} {np.mean(logistic):.3f} {np.mean(pca):.3f}",
+            flush=True,
+        )
     return out
 
 
 def regression_tables() -> dict[str, tuple[Any, Any, Any]]:
     """Return rows, the target last, with their public bounds."""
     out = {}
-    for name, target in {"adult": "education_num", "magic": "fSize", "htru2": "ip_std", "letter": "x4", "skin": "r"}.items():
+    for name, target in {
+        "adult": "education_num",
+        "magic": "fSize",
+        "htru2": "ip_std",
+        "letter": "x4",
+        "skin": "r",
+    }.items():
         data = dc.datasets.load(name)
         order = [n for n in data.domain.names if n != target] + [target]
         axes = data.domain.select(order)
@@ -197,8 +208,8 @@ def linear(seeds: int) -> dict[str, Any]:
                 middle, half = (low[-1] + high[-1]) / 2, (high[-1] - low[-1]) / 2
 
                 def note(method: str, predicted: Any, test: Any = test) -> None:
-                    gap = ((test[:, -1] - np.clip(predicted, low[-1], high[-1])) ** 2).sum()
-                    scores.setdefault(method, []).append(1 - gap / ((test[:, -1] - test[:, -1].mean()) ** 2).sum())
+                    gap = ((test[:, -1] - np.clip(predicted, low[-1], high[-1])) ** 2).sum()  # noqa: B023
+                    scores.setdefault(method, []).append(1 - gap / ((test[:, -1] - test[:, -1].mean()) ** 2).sum())  # noqa: B023
 
                 for label, more in {"discreet": {}, "discreet, delta": {"delta": DELTA}}.items():
                     model = dc.PrivateLinearRegression(epsilon, domain, random_state=seed, **more).fit(train)
@@ -242,8 +253,10 @@ def logistic(seeds: int) -> dict[str, Any]:
                 train, test = divided(len(X), seed)
 
                 def note(method: str, chances: Any, test: Any = test) -> None:
-                    right.setdefault(method, []).append(float(((chances > 0.5) == y[test]).mean()))
-                    losses.setdefault(method, []).append(log_loss(y[test], np.clip(chances, 1e-6, 1 - 1e-6), labels=[0, 1]))
+                    right.setdefault(method, []).append(float(((chances > 0.5) == y[test]).mean()))  # noqa: B023
+                    losses.setdefault(method, []).append(  # noqa: B023
+                        log_loss(y[test], np.clip(chances, 1e-6, 1 - 1e-6), labels=[0, 1])  # noqa: B023
+                    )
 
                 for label, more in {"discreet": {}, "discreet, delta": {"delta": DELTA}}.items():
                     model = dc.PrivateLogisticRegression(epsilon, domain, random_state=seed, **more)

@@ -1,4 +1,4 @@
-"""Private models: exact without noise, honest intervals, the same answer from every source, and scikit-learn's habits."""
+"""Private models: exact without noise, honest intervals, the same answer from every source, scikit-learn's habits."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.utils.estimator_checks import check_estimator
 
 import discreet as dc
+from discreet.core.budget.prices import Epsilon, Rho
 from discreet.engines.passes.moments import UNIT, Design, MomentsPass
 from discreet.errors import BudgetExceeded, DiscreetError, SchemaError
 from discreet.models.moments import best_noise
-from discreet.core.budget.prices import Epsilon, Rho
 
 AGAINST_PRIVACY = {
     "check_estimators_nan_inf": "rows never cause an error: failing would tell about them",
@@ -112,7 +112,12 @@ def test_every_source_gives_the_same_answer(tmp_path: Path) -> None:
     frame.to_parquet(tmp_path / "t.parquet")
     make = dc.PrivateLinearRegression(1.0, NUMBERS, random_state=4)
     first = make.fit(frame)
-    tables: list[Any] = [tmp_path / "t.csv", tmp_path / "t.parquet", pl.from_pandas(frame), frame[["cost", "town", "b", "a"]]]
+    tables: list[Any] = [
+        tmp_path / "t.csv",
+        tmp_path / "t.parquet",
+        pl.from_pandas(frame),
+        frame[["cost", "town", "b", "a"]],
+    ]
     for table in tables:
         assert clone(make).fit(table).guarantee_.digest == first.guarantee_.digest
     apart = clone(make).fit(frame[["a", "b", "town"]], frame["cost"])

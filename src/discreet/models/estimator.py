@@ -108,7 +108,9 @@ class PrivateModel(Estimator):
         if self.columns is None:
             names = [c.name for c in domain if not self._apart(c) and c.role not in NAMING]
         elif isinstance(self.columns, str) or not isinstance(self.columns, Sequence) or not self.columns:
-            raise InvalidType("columns", self.columns, "a list of column names, or None", f"columns={list(domain.names)}")
+            raise InvalidType(
+                "columns", self.columns, "a list of column names, or None", f"columns={list(domain.names)}"
+            )
         else:
             names = list(domain.select(list(self.columns)).names)  # refuses unknown and repeated ones
         names = [name for name in names if name != target]
@@ -231,4 +233,3 @@ def _joined(X: Any, y: Any, place: tuple[int | None, str | None]) -> Any:
         rows, column = rows.astype(object), column.astype(object)
     where = rows.shape[1] if at is None else min(at, rows.shape[1])
     return np.insert(rows, where, column, axis=1)
-

@@ -16,8 +16,8 @@ import numpy as np
 
 from discreet.core import Categorical, Declared, Domain, FloatArray, later
 from discreet.core import options as shared
+from discreet.engines.passes import COEFFICIENT, MOST_COEFFICIENT, GradientPass
 from discreet.errors import InvalidArgument
-from discreet.engines.passes import COEFFICIENT, MOST_COEFFICIENT, Design, GradientPass
 from discreet.models.estimator import COLUMNS, TARGET, Coefficients, PrivateModel, contrasts, names_of
 from discreet.models.moments import publish_gradient, publish_moments
 from discreet.models.solving import Centred, centred, slopes, step

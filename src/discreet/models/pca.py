@@ -14,9 +14,7 @@ from discreet.models.moments import publish_moments
 from discreet.models.solving import centred
 
 
-class PrivatePCA(
-    Declared, PrivateModel, mixins=("ClassNamePrefixFeaturesOutMixin", "TransformerMixin")
-):
+class PrivatePCA(Declared, PrivateModel, mixins=("ClassNamePrefixFeaturesOutMixin", "TransformerMixin")):
     """Principal components with differential privacy: eigenvectors of a noisy covariance matrix.
 
     Categories take no part: a direction through them has no unit.

@@ -105,9 +105,7 @@ def _posterior(A: FloatArray, b: FloatArray, error: FloatArray, prior: float) ->
     return prior * A.T @ solved, -0.5 * float(np.linalg.slogdet(total)[1] + b @ solved)
 
 
-def step(
-    H: FloatArray, gradient: FloatArray, variance: float, width: float, second: FloatArray
-) -> FloatArray:
+def step(H: FloatArray, gradient: FloatArray, variance: float, width: float, second: FloatArray) -> FloatArray:
     """Return a Newton step with noise: shrunk to 0 as far as the gradient does not exceed its noise.
 
     ``second`` are mean products of features: by them, margins change by at most `MOST_CHANGE` in root mean square, as
@@ -121,14 +119,12 @@ def step(
     return made * min(1.0, MOST_CHANGE / max(change, 1e-300))
 
 
-def intervals(
-    moments: Moments, residual: float, level: float, contrasts: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def intervals(moments: Moments, residual: float, level: float, contrasts: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the ends of intervals of sums a'θ, one for each row a of ``contrasts``; infinite where noise hides them.
 
     For the right θ, intercept included, the vector b - Aθ has mean 0. Its variance is that of the residuals, σ²A, and
-    of the noise, which is a quadratic in θ. The interval of a'θ holds the values t for which (a'A⁻¹b - t)² is at most z²
-    times that variance along A⁻¹a; θ follows t as covariances say. That is a quadratic inequality in t.
+    of the noise, which is a quadratic in θ. The interval of a'θ holds the values t for which (a'A⁻¹b - t)² is at most
+    z² times that variance along A⁻¹a; θ follows t as covariances say. That is a quadratic inequality in t.
     """
     M, k, z = moments.matrix, len(moments.matrix) - 1, wide(level) ** 2
     A, b = M[:k, :k], M[:k, k]

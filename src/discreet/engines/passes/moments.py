@@ -128,7 +128,7 @@ class MomentsPass:
 
 @dataclass(frozen=True, eq=False)
 class GradientPass:
-    """Add up (y - p) z over rows: z the features, y the category of the last column, p its chance by given coefficients.
+    """Add up (y - p) z over rows: z features, y the category of the last column, p its chance by given coefficients.
 
     ``coefficients`` are whole numbers, in units of 1/COEFFICIENT, so that z'θ is exact. y - p is rounded to 1/UNIT and
     clamped to -1..1, so every sum changes by at most UNIT² by a row, and of the categories of a column one changes.

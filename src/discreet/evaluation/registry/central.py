@@ -1,4 +1,4 @@
-"""The audited mechanisms of `discreet.synopses`, `discreet.clustering` and `discreet.models`, on few rows and unusual neighbours."""
+"""The audited mechanisms of synopses, clustering and models, on few rows and unusual neighbours."""
 
 import warnings
 from collections.abc import Iterator
