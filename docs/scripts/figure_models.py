@@ -55,7 +55,10 @@ def synthetic() -> str:
     """Return areas under the ROC curve of learners that were trained on synthetic rows."""
     rows = []
     for name, each in results.read("train_on_synthetic")["trees"]["auc"].items():
-        for learner, shown in {"HistGradientBoostingClassifier": "boosting", "RandomForestClassifier": "forest"}.items():
+        for learner, shown in {
+            "HistGradientBoostingClassifier": "boosting",
+            "RandomForestClassifier": "forest",
+        }.items():
             rows.append([name, shown, *(f"{each[e][learner]:.3f}" for e in ("0.3", "1", "3", "real"))])
     return table(["table", "learner", "ε = 0.3", "ε = 1", "ε = 3", "real rows"], rows)
 

@@ -8,10 +8,11 @@ heavy-tailed. Bounds hold all values, so nothing is clipped. The truth is the co
 logistic regression the same features and 2,000 to 20,000 rows; for principal components the variance along the first
 direction of independent ones. Of these two every fourth table is tried.
 
-**linear, logistic, pca.** Public tables (`discreet.datasets.available`) and tables of scikit-learn; a fifth of the rows
-is kept for testing, drawn anew for every seed. Bounds are the public ones of the table. Peers: AdaSSP (Wang 2018,
-written here, with a δ of 1e-6), and diffprivlib where it is installed (without one). Predictions of all are clamped to the
-bounds of the target. Results go to results/models.json after every part; parts that are not run are kept.
+**linear, logistic, pca.** Public tables (`discreet.datasets.available`) and tables of scikit-learn; a fifth of the
+rows is kept for testing, drawn anew for every seed. Bounds are the public ones of the table. Peers: AdaSSP (Wang
+2018, written here, with a δ of 1e-6), and diffprivlib where it is installed (without one). Predictions of all are
+clamped to the bounds of the target. Results go to results/models.json after every part; parts that are not run are
+kept.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
     python -m studies.measures.train_on_synthetic [--parts trees clusters] [--seeds 5]
 
-**trees.** A fifth of a table is for testing; of the others at most 10,000 rows are for training. A
-`MarginalSynopsis` of the training rows, told the target, with a δ of 1e-6, gives as many synthetic rows.
-`HistGradientBoostingClassifier` and `RandomForestClassifier` with the settings of scikit-learn are trained on these and
-on the real rows; the figure is the area under the ROC curve on the real test rows. Generated: 20,000 rows of four numbers and two categories, of which a
-product of two numbers and a category decide.
+**trees.** A fifth of a table is for testing; of the others at most 10,000 rows are for training. A `MarginalSynopsis`
+of the training rows, told the target, with a δ of 1e-6, gives as many synthetic rows.
+`HistGradientBoostingClassifier` and `RandomForestClassifier` with the settings of scikit-learn are trained on these
+and on the real rows; the figure is the area under the ROC curve on the real test rows. Generated: 20,000 rows of four
+numbers and two categories, of which a product of two numbers and a category decide.
 
 **clusters.** Generated tables of 10,000 rows, three numbers and three categories of five values in four clusters. The
 figure is the adjusted Rand index of the labels of all rows with the truth: by numbers alone (the default), with the

@@ -30,7 +30,8 @@ def check(case: Case) -> Objections:
     from second_reader.released_tables import anonymous_table
 
     yield from {"synopsis": _synopsis, "centers": _centers, "moments": _moments,
-                "reports": _local, "counts": _local, "noisy": _noisy, "table": anonymous_table}[case.made.kind](case)  # fmt: skip
+                "reports": _local, "counts": _local, "noisy": _noisy,
+                "table": anonymous_table}[case.made.kind](case)  # fmt: skip
 
 
 def ends(column: dict[str, Any]) -> tuple[float, float]:
