@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from discreet.cli.common import console, measures, preview, show_account, show_files, show_promise, warn_if_seeded
+from discreet.cli.common import console, measures, preview, show_files, show_promise, warn_if_seeded
 from discreet.core import counted, promise_place
 from discreet.errors import InvalidArgument
 
@@ -23,7 +23,6 @@ def show_anonymous(result: Any) -> None:
             told += f" in {counted(result.figures['groups'], 'group')}"
         console.print(f"[bold]Table.[/] {told}; for totals, divide counts by {result.job.parameters['sample']:g}")
         _files(result)
-        show_account(result.figures)
         preview(release.table)
         return
     left_out, gone = result.figures["left_out"], result.figures["without_value"]
@@ -126,11 +125,11 @@ def show_perturbed(result: Any) -> None:
     show_promise(result.guarantee)
     if meaning := distances(result.guarantee):
         console.print(f"[bold]Meaning.[/] {escape(meaning)}")
-    console.print(f"[bold]Table.[/] {counted(noisy.n_rows, 'row')}, {counted(len(noisy.names), 'column')}")
+    console.print(f"[bold]Table.[/] {counted(len(noisy), 'row')}, {counted(len(noisy.names), 'column')}")
     # Always the same words: the number of missing values must not appear.
     console.print(f"[bold]Missing values.[/] {escape(MISSING_VALUES[:1].upper() + MISSING_VALUES[1:])}.")
     _files(result)
-    preview(noisy.head)
+    preview(noisy.table if hasattr(noisy, "table") else noisy.head)
     warn_if_seeded(result.guarantee.seeded)
 
 

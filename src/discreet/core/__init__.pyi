@@ -136,7 +136,6 @@ from .output.files import sync_folder as sync_folder
 from .output.files import unfit as unfit
 from .output.files import write_sealed as write_sealed
 from .output.files import write_whole as write_whole
-from .output.files import write_with_promise as write_with_promise
 from .output.files import writing as writing
 from .output.html import EstimatorHtml as EstimatorHtml
 from .output.html import Frames as Frames

@@ -82,8 +82,8 @@ IMPOSSIBLE: tuple[Impossible, ...] = (
         r"escape_formulas|escape-formulas",
     ),
     Impossible(
-        {"account": ("ledger", "account"), "method": (*TABLES, "perturb", "oracle")},
-        "k-anonymity has no price; rows and reports that users randomise are not charged to a table's account",
+        {"account": ("ledger",), "method": (*TABLES, "perturb", "oracle")},
+        "k-anonymity has no price; rows and reports that users randomise are listed in accounts, not charged",
         r"account|ledger",
     ),
     Impossible({"account": ("none",), "method": ("session",)}, "every question is bought from somebody", r"account"),

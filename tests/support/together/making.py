@@ -167,7 +167,9 @@ def _by_estimator(
     given: dict[str, str], data: Any, ledger: Any, place: Path, history: Path | None
 ) -> tuple[dict[str, Any], Path]:
     method, declared, suffix = given["method"], domain(given), "csv" if given["output"] == "memory" else given["output"]
-    paid = {} if ledger is None else {"ledger": ledger}
+    listed = method in (*TABLES, "perturb", "oracle") and isinstance(ledger, dc.Account)
+    paid = {} if ledger is None or listed else {"ledger": ledger}
+    account = ledger if listed else None
     budget = {**_budget(given["option"]), **paid}
     if method in SYNOPSES:
         return _synopsis(given, declared, budget, data, place)
@@ -202,10 +204,10 @@ def _by_estimator(
         model.save(path)
         return {"kind": "means", "promise": _promise(path)}, path
     if method == "perturb":
-        return _perturb(given, declared, data, place / f"noisy.{suffix}", paid)
+        return _perturb(given, declared, data, place / f"noisy.{suffix}", paid, account)
     if method in ("oracle", "distinct"):
-        return _column(given, data, place, paid)
-    return _anonymous(given, declared, data, place / f"table.{suffix}", history, paid)
+        return _column(given, data, place, paid, account)
+    return _anonymous(given, declared, data, place / f"table.{suffix}", history, paid, account)
 
 
 def _more(given: dict[str, str]) -> dict[str, Any]:
@@ -237,15 +239,18 @@ def _synopsis(
 
 
 def _perturb(
-    given: dict[str, str], declared: dc.Domain, data: Any, path: Path, paid: dict[str, Any]
+    given: dict[str, str], declared: dc.Domain, data: Any, path: Path, paid: dict[str, Any], account: Any
 ) -> tuple[dict[str, Any], Path]:
     noise = dc.metric.NDLaplace(EPSILON, 0.1, declared, category_epsilon=1)
+    held = None if account is None else account.reserve("perturb", promise=noise.fit().guarantee_)
     escaped = {"escape_formulas": True} if given["option"] == "escape" else {}
     if given["output"] != "memory" or escaped:
-        promise = noise.transform_file(data, path, **escaped, **paid).guarantee
+        promise = noise.transform_file(data, path, **escaped, **paid, booking=held).guarantee
         return {"kind": "noisy", "promise": promise}, path
     found = noise.transform(data, **paid)
     promise = write_promised(path, _as_arrow(found), noise.guarantee_)
+    if held is not None:
+        held.book(promise)
     return {"kind": "noisy", "promise": promise}, path
 
 
@@ -279,9 +284,13 @@ def _cells_of(path: Path, name: str) -> list[Any]:
     return pa_csv.read_csv(path, pa_csv.ReadOptions(), pa_csv.ParseOptions(delimiter=mark), options)[name].to_pylist()
 
 
-def _column(given: dict[str, str], data: Any, place: Path, paid: dict[str, Any]) -> tuple[dict[str, Any], Path]:
+def _column(
+    given: dict[str, str], data: Any, place: Path, paid: dict[str, Any], account: Any
+) -> tuple[dict[str, Any], Path]:
     if given["method"] == "oracle":
         oracle = dc.local.DirectResponse(EPSILON, TOWNS)
+        if account is not None:
+            account.reserve("oracle", promise=oracle.guarantee).book(oracle.guarantee)
         counts = oracle.aggregate(oracle.encode(_values(data, "town"), **paid))
         path = place / "counts.bin"
         counts.save(path)
@@ -313,7 +322,13 @@ def _model(given: dict[str, str], declared: dc.Domain, paid: dict[str, Any]) -> 
 
 
 def _anonymous(
-    given: dict[str, str], declared: dc.Domain, data: Any, path: Path, history: Path | None, paid: dict[str, Any]
+    given: dict[str, str],
+    declared: dc.Domain,
+    data: Any,
+    path: Path,
+    history: Path | None,
+    paid: dict[str, Any],
+    account: Any,
 ) -> tuple[dict[str, Any], Path]:
     model, escaped = _model(given, declared, paid), {"escape_formulas": True} if given["option"] == "escape" else {}
     if given["method"] == "sampled":
@@ -326,8 +341,10 @@ def _anonymous(
         return {"kind": "drawn", "promise": _promise(path)}, path
     hashed: dict[str, Any] = {"identifiers": "hash", "key": KEY} if given["option"] == "hash" else {}
     earlier = {"history": history} if history else {}
+    asked = dc.Guarantee("syntactic", parameters={"required": {"k": K}})
+    held = {} if account is None else {"booking": account.reserve("table", promise=asked)}
     release = model.fit_transform(data, **hashed, **earlier)
-    release.save(path, **escaped)
+    release.save(path, **escaped, **held)
     return {"kind": "table", "promise": _promise(path)}, path
 
 

@@ -207,6 +207,7 @@ class Partitioner(Declared, Estimator):
         key: bytes | None = None,
         escape_formulas: bool = False,
         csv_dialect: str = "input",
+        booking: Any = None,
     ) -> WrittenTable:
         """Release records to a file in two passes: for tables larger than memory, and Spark frames.
 
@@ -223,7 +224,7 @@ class Partitioner(Declared, Estimator):
             new folder of part files that executors and driver can reach; with ``order="input"`` the driver writes one.
         output : {"interval", "center"}
             As in `transform`; drawn rows ("sample") need the table in memory.
-        form, escape_formulas, csv_dialect
+        form, escape_formulas, csv_dialect, booking
             As in `Release.save`.
         random_state, order, identifiers, key
             As in `transform`, with the same order for the same seed (for a Spark frame, another one). Shuffling more
@@ -242,7 +243,7 @@ class Partitioner(Declared, Estimator):
             If the second pass met other rows than the first.
         """
         check_fitted(self, "plan_")
-        delivery = Delivery(output, random_state, order, identifiers, key, form, escape_formulas, csv_dialect)
+        delivery = Delivery(output, random_state, order, identifiers, key, form, escape_formulas, csv_dialect, booking)
         told: dict[str, Any] = {"method": type(self).__name__, "notes": self._notes()}
         return release_file(data, target, self.plan_, self.rules_, self._frozen_partition(), delivery, **told)
 

@@ -65,7 +65,7 @@ def release_file(
     cells = Cells(plan.grids, decided.first, decided.last, np.empty(0, np.int64))
     told = {**decided.settings, **cells.legend()}
     guarantee = promise(plan, rules, figures, delivery, method, told, notes, stream.seeded)
-    guarantee = with_format(guarantee, target, delivery.escape_formulas, delivery.csv_dialect)
+    guarantee = with_format(guarantee, target, delivery.escape_formulas, delivery.csv_dialect, delivery.booking)
     known = isinstance(first.counter, PlaceCounter)
     second = _Pass(plan, PlaceCounter(plan, len(decided.first)) if known else Counter(plan))
     del counts, first  # before as much is counted again
