@@ -47,8 +47,7 @@ def logistic() -> str:
 
 def pca() -> str:
     """Return the variance along three private components over that along the best ones."""
-    heads = {"discreet": "Discreet", "discreet, delta": "Discreet, δ", "diffprivlib": "diffprivlib"}
-    return _by_method(_held("pca")["captured"], heads)
+    return _by_method(_held("pca")["captured"], {"discreet": "Discreet", "discreet, delta": "Discreet, δ"})
 
 
 def synthetic() -> str:

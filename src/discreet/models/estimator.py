@@ -73,6 +73,7 @@ class PrivateModel(Estimator):
     domain: Any
     columns: Any
     n_features_in_: int
+    feature_names_in_: Any
     #: The moments hold the number of rows: nothing is spent on it alone.
     n_rows = None
     size_share = None

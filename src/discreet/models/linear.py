@@ -91,7 +91,7 @@ class PrivateLinearRegression(Declared, PrivateModel, mixins=("RegressorMixin",)
         rows = self._spread(X, lambda z: z[:, 1:])
         centres, halves = units_of(self._design)
         made = self.intercept_ + (rows * halves[:-1] + centres[:-1]) @ self.coef_
-        return np.clip(made, self.domain_.low[-1], self.domain_.high[-1])
+        return np.asarray(np.clip(made, self.domain_.low[-1], self.domain_.high[-1]), np.float64)
 
     def coefficients(self, level: float = 0.95) -> Coefficients:
         """Return the coefficients with intervals, of the intercept first.
