@@ -58,14 +58,14 @@ def questions(source: str, epsilon: float, x: FloatArray, g: IntArray, rng: np.r
     conditions = [f"x >= {low!r} and x < {high!r}", f"x >= {low!r} and x < {high!r} and g = 'b'"]
     if source == "session":
         asked = dc.QuerySession(rows, dc.Ledger(epsilon=4 * epsilon), domain=DOMAIN, random_state=seed)
-        part = {"epsilon": epsilon / 2}
+        part: dict[str, Any] = {"epsilon": epsilon / 2}
         counts = [asked.count(where=w, **part) for w in conditions]
         means = [asked.mean("x", **part), asked.mean("x", where="g = 'b'", **part)]
         for answer, truth in zip((asked.sum("x", **part), asked.sum("x", where="g = 'b'", **part)),
                                  (x.sum(), x[some].sum()), strict=True):  # fmt: skip
             yield "sum", answer.interval(LEVEL), truth, truth
-        ends = np.column_stack(asked.quantiles("x", list(SHARES), **part).interval(LEVEL))
-        quantiles = [tuple(pair) for pair in ends.tolist()]
+        both = np.column_stack(asked.quantiles("x", list(SHARES), **part).interval(LEVEL))
+        quantiles = [tuple(pair) for pair in both.tolist()]
     else:
         makers: dict[str, Any] = {"grid": dc.GridSynopsis, "tree": dc.TreeSynopsis, "model": dc.MarginalSynopsis}
         made = makers[source](epsilon, DOMAIN, random_state=seed).fit(rows).synopsis_
