@@ -155,12 +155,26 @@ def show_risk(result: Any) -> None:
 
 
 def show_attack(result: Any) -> None:
-    """Show the result of an attack."""
-    found = result.artifact
-    title = f"{found.name}: {len(found.scores):,} people in the release, {len(found.control_scores):,} others"
-    measures(title, found.rows())
-    verdict = "does better than chance" if found.advantage_interval[0] > 0 else "does no better than chance"
-    console.print(f"The attack {verdict} ({found.confidence:.0%} intervals in brackets).")
+    """List the attacks on a release, or show their results."""
+    facts = result.figures
+    lacking = [each for each in facts["applicable"] if each["needs"]]
+    if result.job.parameters.get("list"):
+        rows = [(each["attack"], each["question"], each["needs"]) for each in facts["applicable"]]
+        show_table(f"Attacks on {facts['release']}", ("attack", "question", "lacks"), rows, prose=("question", "lacks"))
+        lacking = []
+    for found, about in result.artifact:
+        title = f"{found.name}: {about['column']}" if "column" in about else found.name
+        measures(title, found.rows())
+        console.print(
+            f"[bold]{escape(found.verdict)}[/] ({found.confidence:.0%} intervals in brackets)", highlight=False
+        )
+    for text in [facts["none"]] * bool(facts["none"]):
+        console.print(escape(text), highlight=False)
+    for each in lacking:
+        console.print(f"[bold yellow]Left out:[/] {each['attack']} {escape(each['needs'])}.", highlight=False)
+    if result.artifact:
+        console.print("[bold red]Not for publication: these figures come from raw records.[/]")
+    show_files(*result.files.values())
 
 
 def show_report(result: Any) -> None:
