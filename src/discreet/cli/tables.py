@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from discreet.cli.common import console, measures, preview, show_files, show_promise, warn_if_seeded
+from discreet.cli.common import console, measures, preview, show_files, show_promise, show_table, warn_if_seeded
 from discreet.core import counted, promise_place
 from discreet.errors import InvalidArgument
 
@@ -165,11 +165,10 @@ def show_attack(result: Any) -> None:
     for found, about in result.artifact:
         title = f"{found.name}: {about['column']}" if "column" in about else found.name
         measures(title, found.rows())
-        console.print(
-            f"[bold]{escape(found.verdict)}[/] ({found.confidence:.0%} intervals in brackets)", highlight=False
-        )
-    for text in [facts["none"]] * bool(facts["none"]):
-        console.print(escape(text), highlight=False)
+        brackets = f"({found.confidence:.0%} intervals in brackets)"
+        console.print(f"[bold]{escape(found.verdict)}[/] {brackets}", highlight=False)
+    if facts["none"]:
+        console.print(escape(facts["none"]), highlight=False)
     for each in lacking:
         console.print(f"[bold yellow]Left out:[/] {each['attack']} {escape(each['needs'])}.", highlight=False)
     if result.artifact:

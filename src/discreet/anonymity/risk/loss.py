@@ -24,6 +24,7 @@ from discreet.anonymity.risk.counted import total
 from discreet.anonymity.risk.counts import Entries
 from discreet.anonymity.risk.hierarchy import MISSING, OR_MISSING, printed_category
 from discreet.anonymity.risk.printed import (
+    Legend,
     Sets,
     Stretches,
     as_numbers,
@@ -319,10 +320,8 @@ def read_cells(released: pa.Table, column: Column, legend: Legend) -> Stretches 
     if isinstance(column, Categorical):
         return _sets(released, column, {"labels": legend})
     at = printed_columns(column.name, released.column_names)
-    lower, upper = (
-        read_stretches(released[name], legend.get(column.name), getattr(column, "codes", None))
-        for name in (at[0], at[-1])
-    )
+    meant = legend.get(column.name), getattr(column, "codes", None)
+    lower, upper = (read_stretches(released[name], *meant) for name in (at[0], at[-1]))
     if lower is None or upper is None or len(at) == 1:
         return lower  # type: ignore[no-any-return]
     pairs, code = np.unique(np.stack([lower.code, upper.code]), axis=1, return_inverse=True)

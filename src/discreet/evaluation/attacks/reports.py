@@ -59,9 +59,8 @@ def best_guess(
     chosen = draws.order(len(truth), stream)[:most]
     right = 0
     for place in chosen:
-        counted = np.asarray(
-            reports.mechanism.estimate(reports.mechanism.aggregate(reports[[place]]), candidates).count
-        )
+        one = reports.mechanism.aggregate(reports[[place]])
+        counted = np.asarray(reports.mechanism.estimate(one, candidates).count)
         tied = np.flatnonzero(counted >= counted.max() - 1e-9)
         right += labels[tied[noise.below(len(tied), size=1, rng=stream)[0]]] == truth[place]
     share, level_of = counts.max() / len(truth), math.exp(min(float(reports.mechanism.epsilon), 700))

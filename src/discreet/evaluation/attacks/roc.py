@@ -125,12 +125,10 @@ class AttackResult:
     @property
     def verdict(self) -> str:
         """The result in a sentence."""
-        a, c, helps = _percent(self.attack.value), _percent(self._others.value), self.risk_interval[0] > 0
-        if self.control is None:
-            said = f"The attack is right about {a} of the people in the release; guessing is right about {c}"
-            return f"{said}, {'clearly less' if helps else 'which is no clear difference'}."
-        said = f"The attack is right about {a} of the people in the release and {c} of others"
-        return f"{said}: the release {'helps it' if helps else 'does not measurably help it'}."
+        a, c = _percent(self.attack.value), _percent(self._others.value)
+        over = "on others" if self.control else "by guessing"
+        said = f"{a} of the attempts succeed on people in the release, {c} {over}"
+        return f"{said}: the release {'helps' if self.risk_interval[0] > 0 else 'does not measurably help'}."
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Return the figures as a table: measure, value, meaning."""
@@ -316,9 +314,9 @@ class ScoredAttack:
     @property
     def verdict(self) -> str:
         """The result in a sentence."""
-        a, c, helps = _percent(self.attack.value), _percent(self.control.value), self.advantage_interval[0] > 0
-        said = f"The attack is right about {a} of the people in the release and wrong about {c} of others"
-        return f"{said}: it does {'better' if helps else 'no better'} than chance."
+        a, c = _percent(self.attack.value), _percent(self.control.value)
+        better = "better" if self.advantage_interval[0] > 0 else "no better"
+        return f"{a} of the people in the release are called so, and {c} of others: the attack is {better} than chance."
 
     def plot(self) -> Any:
         """Draw the curve and that of the baseline; needs the extra 'plot'."""

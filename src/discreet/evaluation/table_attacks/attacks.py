@@ -62,7 +62,8 @@ def singling_out(
     -----
     For each row, the conditions of its columns are joined in random order until the row is unique among the released
     ones. The attack succeeds if exactly one original satisfies them. A single number, such as a mean, means "nearer to
-    this than to any other number of the column". A missing value fits cells that are missing or may be. The baseline takes the condition of each column from another row.
+    this than to any other number of the column". A missing value fits cells that are missing or may be. The baseline
+    takes the condition of each column from another row.
 
     Examples
     --------

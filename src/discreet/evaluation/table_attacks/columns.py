@@ -58,9 +58,7 @@ class Tables:
     columns: list[Column]
     owners: dict[str, IntArray]
 
-    def targets(
-        self, side: str, most: int, order: Callable[[int], IntArray], able: BoolArray | None = None
-    ) -> IntArray:
+    def targets(self, side: str, most: int, order: Callable[[int], IntArray], able: Any = None) -> IntArray:
         """Return one row of at most ``most`` people, drawn at random from those that are ``able``."""
         owners = self.owners[side]
         places = np.arange(len(owners)) if able is None else np.flatnonzero(able)
@@ -99,9 +97,7 @@ def read(
     dialects = [sources[1].dialect, sources[-1].dialect]
     legend = legend_of(released)
     columns = [_column(name, legend, domain, tables, dialects) for name in names]
-    return Tables(
-        columns, {label: _owners(t, person) for label, t in zip(("original", "control"), tables[1:], strict=True)}
-    )
+    return Tables(columns, {"original": _owners(tables[1], person), "control": _owners(tables[2], person)})
 
 
 def _describes(domain: Domain | None, name: str) -> bool:

@@ -43,7 +43,7 @@ KIND = Kind(
     own=(
         option("against", "table", "The raw records behind the release: CSV or Parquet.", "people.csv", shown=True),
         option("control", "table", "Records of similar people who are not in the release.", "others.csv", shown=True),
-        option("list", "flag", "Only list the attacks, or those that apply to this release, and what each needs.", True),
+        option("list", "flag", "List the attacks, or those that apply to this release, and what each needs.", True),
         option("method", "text", "The only attack to make; by default all that apply.", "membership", arguments=(),
             choices=tuple(ATTACKS)),
         option("column", "text", "Column to guess from others, or column of the values behind reports.", "illness"),
