@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +71,8 @@ def run(job: Job) -> JobResult:
     found: list[Any] = []
     if not given.get("list"):
         if asked in lacking:
-            raise job.declared.refused(lambda say: f"{asked} {lacking[asked]}", SchemaError)
+            text = f"{asked} {lacking[asked]}"
+            raise job.declared.refused(lambda say: re.sub(r"--(control|known)", lambda m: say(m[1]), text), SchemaError)
         path = job.place(job.data)
         facts |= {"file": path.name, "file_sha256": hashlib.sha256(b"".join(payload_of(path))).hexdigest()}
         stream = noise.generator(given.get("seed"))
