@@ -137,6 +137,7 @@ SLOW = (
     "synopses.GridSynopsis/adaptive",
     "synopses.GridSynopsis/persons",
     "synopses.QuerySession/quantile",
+    "synopses.QuerySession/quantiles",
     "anonymity.SampledGeneralization",
     "metric.NDLaplace/resample",
     "metric.ElasticLaplace/country",

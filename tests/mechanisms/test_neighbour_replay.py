@@ -192,12 +192,16 @@ def lloyd(case: Case) -> Any:
 
 
 def session(case: Case) -> Any:
-    question = case.pick("count", "histogram", "sum", "mean", "quantile")
-    where = case.pick(None, {"x0": (0.25, 0.75)})
-    given = {"where": where, "epsilon": case.epsilon}
+    question = case.pick("count", "histogram", "sum", "mean", "variance", "quantile", "quantiles")
+    where = case.pick(None, {"x0": (0.25, 0.75)}, "x0 > 0.25 or not x0 <= 0", "x0 is missing or x0 < 0.5")
+    given: dict[str, Any] = {"where": where, "epsilon": case.epsilon, **({"delta": case.delta} if case.delta else {})}
+    if question != "histogram" and case.seed % 2:
+        words = case.words and not isinstance(case.domain.column("c"), dc.Code)
+        given |= case.pick({"by": "x0", "bins": [0, 0.25, 0.5, 1]}, {"by": ["c"]} if words else {"by": "x0", "bins": 3})
 
     def release(table: Any) -> tuple[Any, Any]:
-        asked = dc.QuerySession(table, dc.Ledger(epsilon=100), domain=case.domain, random_state=case.seed)
+        ledger = dc.Ledger(epsilon=100, **({"delta": case.delta} if case.delta else {}))
+        asked = dc.QuerySession(table, ledger, domain=case.domain, random_state=case.seed)
         name = () if question == "count" else ("x0",)
         answer = getattr(asked, question)(*name, **given)
         return [answer.value, *answer.interval(0.9)], answer.guarantee

@@ -33,6 +33,7 @@ def show_anonymous(result: Any) -> None:
         f"{counted(facts.get('cells', facts.get('groups')), 'group')}; "
         + (f"{counted(left_out, 'row')} {'was' if left_out == 1 else 'were'}" if left_out else "no row was")
         + f" left out{why}"
+        + (f", {counted(facts['blanked'], 'row')} kept with blanks" if facts.get("blanked") else "")
     )
     for line in _advice(result, facts):
         console.print(line, highlight=False, soft_wrap="discreet withdraw" in line)
@@ -49,6 +50,12 @@ def _advice(result: Any, facts: Any) -> Iterator[str]:
             told = escape(shlex.quote(f"{found[1]}=groups.csv"))
             told = f"To group categories by meaning, give [cyan]--hierarchy {told}[/]"
             yield f'{told}; if their order means something, declare [cyan]kind = "ordered"[/] in the schema.'
+    if facts.get("suppressed") and "blanked" not in facts and facts.get("on_conflict") != "new":
+        yield "To keep rows that were left out, with single values blanked, give [cyan]--blanks[/]."
+    share, k = facts["reached"].get("largest_share", 0), facts["reached"].get("k") or 0
+    if share * k > 1 + 1e-9 and facts["output"] != "sample" and facts.get("most_rows") != 1:
+        told = f"[yellow]One person has {100 * share:.1f} % of the rows of a group,[/] and is found more easily than k "
+        yield told + "says. Release fewer rows of each: [cyan]--most-rows 1[/]."
     folder = result.job.parameters.get("history")
     if facts.get("earlier_releases"):
         yield from _earlier(facts)

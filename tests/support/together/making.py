@@ -210,6 +210,7 @@ def _more(given: dict[str, str]) -> dict[str, Any]:
             "rho": {"rho": RHO} if given["method"] in ("session", "ordered") else {},
             "l": {"l_diversity": 2}, "t": {"t_closeness": 0.5},
             "suppress": {"suppress": 0.3}, "keep": {"keep": ["note"]},
+            "blanks": {"blanks": True}, "most rows": {"most_rows": 2},
             "escape": {"escape_formulas": True}, "hash": {"identifiers": "hash"}}.get(given["option"], {})  # fmt: skip
 
 
@@ -299,14 +300,17 @@ def _column(
 
 def _model(given: dict[str, str], declared: dc.Domain, paid: dict[str, Any]) -> Any:
     option = given["option"]
-    rules = {"l": {"l_diversity": 2}, "t": {"t_closeness": 0.5}, "suppress": {"suppress": 0.3}}.get(option, {})
+    rules = {
+        "l": {"l_diversity": 2}, "t": {"t_closeness": 0.5}, "suppress": {"suppress": 0.3},
+        "blanks": {"blanks": True, "suppress": 0.3}, "most rows": {"most_rows": 2},
+    }.get(option, {})  # fmt: skip
     if "note" in declared.names:
         rules["keep"] = ["note"]
     method = given["method"]
     if method == "sampled":
         delta = {"delta": 1e-5 if option == "delta" else 1e-6}
         return anonymity.SampledGeneralization(20, 0.5, **delta, domain=declared, levels=_LEVELS, **paid)
-    if method == "generalization" and option != "suppress":
+    if method == "generalization" and option not in ("suppress", "blanks"):
         rules["suppress"] = 0.0
     kinds = dict(zip(TABLES, (anonymity.DensityTree, anonymity.Mondrian, anonymity.Generalization,
         anonymity.Microaggregation), strict=True))  # fmt: skip
@@ -423,7 +427,9 @@ def _option(given: dict[str, str], place: Path) -> dict[str, Any]:
         key.write_bytes(KEY)
     option = given["option"]
     extra = {"l": {"l": 2}, "t": {"t": 0.5}, "suppress": {"suppress": 0.3}, "escape": {"escape_formulas": True},
-             "hash": {"hash_key": str(key)}, "keep": {"keep": ["note"]}}.get(option, {})  # fmt: skip
+             "blanks": {"blanks": True, **({"suppress": 0.3} if given["method"] in CELLS else {})},
+             "most rows": {"most_rows": 2}, "hash": {"hash_key": str(key)},
+             "keep": {"keep": ["note"]}}.get(option, {})  # fmt: skip
     if given["method"] in TABLES and option in ("keep", "escape"):
         extra["keep"] = ["note"]
     if _JOBS[given["method"]] == "anonymize" and option in ("delta", "rho") and given["method"] != "sampled":

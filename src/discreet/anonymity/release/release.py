@@ -307,20 +307,15 @@ def promise(
     }
     linked = (_LINKED,) if identifiers == "hash" and output != "sample" and plan.identifiers else ()
     told = (_MINIMAL,) if {"l", "t"} & set(facts["required"]) and facts.get("cuts") != "blind" else ()
+    known = _SAMPLE if output == "sample" else _CLASSES
+    random = output == "sample" or delivery.order == "shuffled" or {"earlier_releases", "most_rows"} & set(facts)
     return Guarantee(
         "syntactic",
         unit="one row" if plan.person is None else f"one {called}",
         parameters=facts,
         domain=plan.domain,
-        assumptions=(
-            _SAMPLE if output == "sample" else _CLASSES,
-            *in_order(facts["order"]),
-            *unknown_columns(facts),
-            *linked,
-            *told,
-            *notes,
-        ),
-        seeded=(output == "sample" or delivery.order == "shuffled" or "earlier_releases" in facts) and seeded,
+        assumptions=(known, *in_order(facts["order"]), *unknown_columns(facts), *linked, *told, *notes),
+        seeded=seeded and bool(random),
     )
 
 

@@ -22,5 +22,5 @@ from .trees import Cells as Cells
 from .trees import TreeMap as TreeMap
 from .trees import grid_cells as grid_cells
 from .trees import real_bounds as real_bounds
-from .where import WhereMap as WhereMap
-from .where import WhereSum as WhereSum
+from .where import GroupMap as GroupMap
+from .where import GroupSums as GroupSums

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet import anonymity, synopses
 from discreet.clustering import DPLloyd, PrivateKMeans
-from discreet.core import Domain, FloatArray, Guarantee, Ledger, Person, epsilon_to_zcdp, later
+from discreet.core import Domain, FloatArray, Guarantee, Integer, Ledger, Person, epsilon_to_zcdp, later
 from discreet.errors import DiscreetWarning
 from discreet.evaluation.audits.features import OneByOne
 from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
@@ -106,9 +106,14 @@ def _persons() -> Iterator[AuditedMechanism]:
 def _questions() -> Iterator[AuditedMechanism]:
     """Yield the questions of a session, one by one."""
     line = Domain.box(-1.0, 1.0)
-    asked: dict[str, Any] = {"count": (), "sum": ("x0",), "mean": ("x0",), "histogram": ("x0", 2), "quantile": ("x0",)}
+    asked: dict[str, Any] = {"count": (), "histogram": ("x0", 2)}
+    asked |= dict.fromkeys(("sum", "mean", "variance", "quantile", "quantiles"), ("x0",))
     for name, given in asked.items():
         yield _few(f"synopses.QuerySession/{name}", partial(_asked, name, given, line), _pairs(line))
+    counted, grouped = Domain({"x0": Integer(-1, 1)}), {"by": "x0", "bins": [-1, 0, 1]}
+    ask = partial(_asked, "distinct", ("x0",), counted)
+    yield _few("synopses.QuerySession/distinct", ask, _pairs(line))
+    yield _few("synopses.QuerySession/groups", partial(_asked, "mean", ("x0",), line, **grouped), _pairs(line))
 
 
 def _drawn_classes() -> AuditedMechanism:
@@ -131,10 +136,10 @@ def _drawn(settings: tuple[int, float, float], rows: Any, rng: Any) -> Any:
     return np.array([shown.count("[-1, 0)"), shown.count("[0, 1]")], np.float64)
 
 
-def _asked(question: str, arguments: tuple[Any, ...], domain: Domain, rows: Any, rng: Any) -> Any:
+def _asked(question: str, arguments: tuple[Any, ...], domain: Domain, rows: Any, rng: Any, **how: Any) -> Any:
     """Ask one question of a new session."""
     session = synopses.QuerySession(np.asarray(rows), Ledger(epsilon=_EPSILON), domain=domain, random_state=rng)
-    return np.atleast_1d(getattr(session, question)(*arguments, epsilon=_EPSILON).value)
+    return np.atleast_1d(getattr(session, question)(*arguments, epsilon=_EPSILON, **how).value)
 
 
 def person_pairs() -> tuple[NeighbourPair, ...]:

@@ -162,8 +162,10 @@ def _anonymize(job: Job) -> JobResult:
         release.save(target, **form)
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     figures: dict[str, Any] = {"file": str(target), "rows": len(release)}
-    figures |= {"left_out": release.suppressed + release.dropped, "without_value": release.dropped}
-    quasi = release.guarantee.parameters["quasi_identifiers"]
+    facts = release.guarantee.parameters
+    over = facts.get("left_out_over_most_rows", 0)
+    figures |= {"left_out": release.suppressed + release.dropped + over, "without_value": release.dropped}
+    quasi = facts["quasi_identifiers"]
     figures |= _worries(release, release.table, quasi)
     return _anonymous(job, sealed, figures, release)
 

@@ -219,7 +219,7 @@ def worrying(facts: dict[str, Any]) -> Answer:
     lines += _not_protected(facts["release"])
     if kept:
         lines.append(("warn", kept_text(kept)))
-    left_out = _left_out(facts["parameters"])
+    left_out = list(_left_out(facts["parameters"]))
     lines += [line for line in left_out if line[0] == "warn"]
     own = facts["parameters"].get("nearly_unique")
     if own and not set(own) <= set(facts["release"].get("passed_on", ())):
@@ -306,6 +306,10 @@ def _left_out(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield tone, f"Rows that were left out so that the rules hold: {suppressed:,}.{more}"
     if dropped:
         yield tone, f"Rows that were left out for missing values: {dropped:,}."
+    if over := facts.get("left_out_over_most_rows"):
+        yield "soft", f"Rows that were left out, as asked, because their person has more than are released: {over:,}."
+    if blanked := facts.get("blanked"):
+        yield "soft", f"Rows in which single values were blanked so that the rules hold: {blanked:,}."
 
 
 def _nearly_unique(shares: Any) -> str:
