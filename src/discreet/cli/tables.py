@@ -196,8 +196,10 @@ def show_report(result: Any) -> None:
         console.print("[bold red]The file claims:[/]", highlight=False)
     for line in facts["promise"]["plain"] if result.job.kind == "report" else ():
         console.print(escape(translated(line, language)))
+    record = result.job.parameters.get("format") == "json"
     for page in result.files.values():
-        console.print(f"[bold]Page[/] [cyan]{escape(str(page))}[/] (open it in a browser)")
+        named, end = ("Record", "") if record else ("Page", " (open it in a browser)")
+        console.print(f"[bold]{named}[/] [cyan]{escape(str(page))}[/]{end}")
     if "comparison" in facts:
         if found := facts["comparison"].get("together"):
             from discreet.evaluation.comparison import comparison_rows
