@@ -44,70 +44,51 @@ def release_record(facts: dict[str, Any]) -> dict[str, Any]:
 
 def _entry(facts: dict[str, Any]) -> dict[str, Any]:
     """Return an entry of the registry, a draft."""
-    about, promise, account = facts["about"], facts["promise"], facts["account"] or {}
-    model, owner, kind = promise["model"], about["owner"], facts["kind"]
+    about, promise, account = facts["about"], facts["promise"], facts["account"]
+    model, owners = promise["model"], [about["owner"]] if about["owner"] else None
     variant = "Custom" if model == "metric" else "Approximate DP" if promise["delta"] else "Pure DP"
     spent = {"epsilon": _finite(promise["epsilon"]), "delta": promise["delta"]}
     if promise["rho"] is not None:
         variant, spent = "Zero-concentrated DP", {**spent, "rho": _finite(promise["rho"])}
-    many = account.get("releases", 1) > 1
-    held = (
-        f"Account of {account['dataset']}: {number(account['spent'])} of {number(account['total'])} " if account else ""
-    )
-    steps = [each for each in facts["ledger"] if not each["depth"]]
-    return {
-        "url_slug": re.sub(r"[^a-z0-9]+", "_", (about["title"] or facts["file"].rsplit(".", 1)[0]).lower()).strip("_"),
-        "status": "Draft",
-        "tier": 2,
-        "deployment": {
-            "basic": {
-                "name": about["title"],
-                "data_curators": [owner] if owner else None,
-                "description": f"{facts['file']}: {kind}, columns {', '.join(c['name'] for c in facts['columns'])}",
-                "intended_use": about["purpose"],
-                "data_product_type": _TYPES.get(kind, "Dataset"),
-                "data_product_region": None,
-                "publication_date": about["date"],
-                "data_product_sector": None,
-            },
-            "dp_variant": {
-                "variant_name": variant,
-                "data_domain": "Tables with the declared columns, whatever their values.",
-                "unprotected_quantities": None if model == "central" else "The number of records.",
-            },
-            "privacy_loss": {
-                "privacy_unit": promise["unit"],
-                "privacy_unit_details": promise["neighbours"],
-                "privacy_parameters": spent,
-                "privacy_parameters_details": " ".join(promise["plain"]),
-            },
-            "deployment_model": {
-                "model_name": {"central": "Central", "local": "Local", "shuffled": "Shuffle"}.get(model),
-                "model_name_details": "Each record is perturbed by itself." if model == "metric" else None,
-                "actors": None,
-                "release_type": "Many releases" if many else "One release",
-                "release_type_details": held,
-                "data_source_type": None,
-                "data_source_type_details": None,
-                "access_type": "Non-interactive",
-                "access_type_details": None,
-            },
-            "accounting": {
-                "post_processing": "Whatever is computed from the release.",
-                "composition": "; ".join(f"{each['step']} ({each['composition']})" for each in steps) or None,
-            },
-            "implementation": {
-                "preprocessing_and_hyperparameter_tuning": " ".join(f"{a}." for a in facts["assumptions"]) or None,
-                "mechanisms": f"Discreet {facts['made_by']}. {'The noise was seeded.' if facts['checks']['seeded'] else _NOISE}",
-                "justification": None,
-            },
-            "administrative": {
-                "sources": None,
-                "notes": f"SHA-256 of the file: {facts['file_sha256']}",
-                "registry_authors": [owner] if owner else None,
-            },
+    held = account and f"{number(account['spent'])} of {number(account['total'])} spent of this dataset."
+    steps = [f"{each['step']} ({each['composition']})" for each in facts["ledger"] if not each["depth"]]
+    noise = "The noise was seeded." if facts["checks"]["seeded"] else _NOISE
+    title = about["title"] or facts["file"].rsplit(".", 1)[0]
+    parts = {
+        "basic": {
+            "name": about["title"], "data_curators": owners,
+            "description": f"{facts['kind']}, columns {', '.join(c['name'] for c in facts['columns'])}",
+            "intended_use": about["purpose"], "data_product_type": _TYPES.get(facts["kind"], "Dataset"),
+            "data_product_region": None, "publication_date": about["date"], "data_product_sector": None,
         },
-    }
+        "dp_variant": {
+            "variant_name": variant, "data_domain": "Tables with the declared columns, whatever their values.",
+            "unprotected_quantities": None if model == "central" else "The number of records.",
+        },
+        "privacy_loss": {
+            "privacy_unit": promise["unit"], "privacy_unit_details": promise["neighbours"],
+            "privacy_parameters": spent, "privacy_parameters_details": " ".join(promise["plain"]),
+        },
+        "deployment_model": {
+            "model_name": {"central": "Central", "local": "Local", "shuffled": "Shuffle"}.get(model),
+            "model_name_details": "Each record is perturbed by itself." if model == "metric" else None, "actors": None,
+            "release_type": "Many releases" if account and account["releases"] > 1 else "One release",
+            "release_type_details": held or None, "data_source_type": None, "data_source_type_details": None,
+            "access_type": "Non-interactive", "access_type_details": None,
+        },
+        "accounting": {
+            "post_processing": "Whatever is computed from the release.", "composition": "; ".join(steps) or None,
+        },
+        "implementation": {
+            "preprocessing_and_hyperparameter_tuning": " ".join(f"{a}." for a in facts["assumptions"]) or None,
+            "mechanisms": f"Discreet {facts['made_by']}. {noise}", "justification": None,
+        },
+        "administrative": {
+            "sources": None, "notes": f"SHA-256 of the file: {facts['file_sha256']}", "registry_authors": owners,
+        },
+    }  # fmt: skip
+    slug = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")
+    return {"url_slug": slug, "status": "Draft", "tier": 2, "deployment": parts}
 
 
 def _finite(value: Any) -> Any:

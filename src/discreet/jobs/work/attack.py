@@ -80,7 +80,7 @@ def run(job: Job) -> JobResult:
         for name in listed:
             for each, about in made(job, target, name, stream) if name not in lacking else ():
                 found.append((each, about))
-                facts["attacks"].append({**each.to_dict(), **about, "verdict": each.verdict})
+                facts["attacks"].append({"attack": each.name, "verdict": each.verdict, **each.to_dict(), **about})
     files = {} if given.get("list") else job.places()
     for place in files.values():
         write_whole(place, json.dumps(facts, indent=1, default=float) + "\n", streams=True)
