@@ -117,7 +117,7 @@ kind = "integer"
 role = "quasi-identifier"
 missing = "own"
 [columns.plz]
-codes = "#####"
+
 role = "quasi-identifier"
 [columns.ward]
 categories = ["north", "south", "east"]
