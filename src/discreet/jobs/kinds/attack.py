@@ -24,12 +24,12 @@ def _together(job: Any) -> None:
         raise KIND.wrong("against", None, "given: the raw records behind the release")
     if job.data is None and not given.get("list"):
         raise KIND.wrong("data", None, "given: the release to attack")
-    points = given.get("kind") == "points" or {"epsilon", "radius"} & set(given)
-    for name in ("epsilon", "radius") if points and given.get("kind", "points") == "points" else ():
+    kind = "points" if {"epsilon", "radius"} & set(given) else given.get("kind", "")
+    for name in ("epsilon", "radius") if kind == "points" else ():
         if name not in given:
             raise KIND.wrong(name, None, "given for points whose guarantee is not next to them")
-    if given.get("kind") in ("points", "centers") and job.schema is None:
-        raise KIND.wrong("schema", None, lambda say: f"given with {say('kind', given['kind'])}")
+    if kind in ("points", "centers") and job.schema is None:
+        raise KIND.wrong("schema", None, lambda say: f"given with {say('kind', kind)}")
 
 
 KIND = Kind(

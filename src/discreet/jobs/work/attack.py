@@ -128,7 +128,7 @@ def _recognised(job: Job) -> _Target:
             return _Target("a perturbed table", "points", table, columns, law, facts.get("order") == "input")
         kinds = {"syntactic": "an anonymous table", "central": "a synthetic table"}
         return _Target(kinds.get(promise.model, "a perturbed table"), "table", table, domain)
-    if what in ("synopsis", "record"):
+    if what in ("synopsis", "record") or given.get("kind") == "synopsis":
         made: Any = Synopsis.load(path)
         if isinstance(made, CenterSynopsis):
             return _Target("centres", "centers", made.lifted.centers, made.domain)
