@@ -117,7 +117,8 @@ kind = "integer"
 role = "quasi-identifier"
 missing = "own"
 [columns.plz]
-
+kind = "code"
+pattern = "[0-9]{5}"
 role = "quasi-identifier"
 [columns.ward]
 categories = ["north", "south", "east"]

@@ -152,8 +152,8 @@ def linkability(
         nearest = []
         for space in spaces:
             people = np.ascontiguousarray(getattr(space, side)[:, targets])
-            draws = noise.below(2**62, size=len(targets), rng=stream)
-            nearest.append(space.rows[nearest_rows(people, *space.combinations, draws)])
+            ties = noise.below(2**62, size=len(targets), rng=stream)
+            nearest.append(space.rows[nearest_rows(people, *space.combinations, ties)])
         return Rate(int((nearest[0] == nearest[1]).sum()), len(targets), level)
 
     attack, other = linked("original"), None if control is None else linked("control")
