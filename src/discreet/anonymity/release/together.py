@@ -204,7 +204,7 @@ def wanted(past: EarlierReleases, place: IntArray, way: str) -> IntArray:
 
 def facts_together(past: EarlierReleases, node: IntArray, rules: Rules, table: Table, way: str) -> dict[str, Any]:
     """Return what a release says of itself and the earlier ones: their number, the levels, and rows left out."""
-    out, shown = node < 0, past.shown[past.record]
+    out, shown = node < 0, past.shown[past.record] | (wanted(past, past.record, way) < 0)
     final = np.where(out, -1, past.histories(node)[1][past.record])
     final[~out] = np.unique(final[~out], return_inverse=True)[1].ravel()
     return {
@@ -448,6 +448,11 @@ def _records(
         came = rows[record[rows] < 0]
         record[came] = len(last) + np.arange(len(came))
         source = np.append(source, np.full(len(came), -1))
+        earlier = np.flatnonzero(release < j)
+        earlier = earlier[value[earlier] != value[last[record[earlier]]]]
+        old, new = _alike(group, anywhere, where, earlier, came)  # a row is back that another one had replaced
+        source[record[came[new]]] = record[earlier[old]]
+        free[record[earlier[old]]] = False
         for alike, near, usable in passes:
             left, waiting = came[(source[record[came]] < 0) & usable[came]], np.flatnonzero(free)
             waiting = waiting[usable[last[waiting]]]
