@@ -17,6 +17,7 @@ from discreet.anonymity import DensityTree, Generalization, Mondrian, ReleaseHis
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.reporting import report_facts, report_page
 from discreet.reporting.words import for_lawyers
+from past_releases import Past
 
 DOMAIN = Domain(
     {
@@ -114,6 +115,18 @@ def test_rows_that_were_released_are_chosen_again_where_people_have_new_ones(tmp
     gap = table.set_column(0, "who", pa.array([None] * 7 + table["who"].to_pylist()[7:]))
     with pytest.raises(SchemaError, match="7 rows without a value in 'who'"):
         DensityTree(5, domain=DOMAIN, most_rows=1).fit_transform(gap, history=tmp_path / "new")
+
+
+def test_rows_that_were_left_out_do_not_come_first_next_month() -> None:
+    """Forty people are alone with their age, and left out. In February each has nine more rows: 1 of 10 stays."""
+    who, age = [*range(45)], [*range(40), *[90] * 5]
+    one = pa.table({"who": who, "age": age, "ill": ["a"] * 45})
+    more = pa.table({"who": who[:40] * 9, "age": age[:40] * 9, "ill": ["b"] * 360})
+    method = Generalization(5, domain=DOMAIN, most_rows=1, levels={"age": 0}, suppress=1.0)
+    first = method.fit_transform(one, random_state=1)
+    second = method.fit_transform(pa.concat_tables([one, more]), history=Past(first), random_state=1)
+    assert first.suppressed == 40
+    assert second.record.values("ill").to_pylist().count("a") < 5 + 20
 
 
 def test_a_bound_without_persons_or_without_memory_is_refused(tmp_path: Path) -> None:

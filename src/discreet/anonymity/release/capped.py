@@ -1,6 +1,6 @@
 """A bound on the rows per person of an anonymous table, as releases with ε have it (`discreet.engines.persons`)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -31,21 +31,18 @@ def capped(table: Table, most: int, key: str, records: Sequence[ReleaseRecord] |
     new = np.ones(table.n, bool) if records is None else ~_released(table, records)
     rows = np.flatnonzero(_rank((whose,), number, new) < most)
     found = table.take(rows)
-    coded = tuple(column.compact() for column in found.sensitive)
-    return replace(found, sensitive=coded, over=table.n - len(rows), choice=key)
+    return replace(found, sensitive=tuple(c.compact() for c in found.sensitive), over=table.n - len(rows), choice=key)
 
 
 def _released(table: Table, records: Sequence[ReleaseRecord]) -> BoolArray:
     """Return which rows were released before: same person, place and sensitive values."""
     names, end = table.plan.sensitive, pa.scalar("\n", pa.large_string())
-
-    def joined(who: pa.Array, at: pa.Array, values: Callable[[str], pa.Array]) -> pa.Array:
-        return pc.binary_join_element_wise(who, at, *(values(name).fill_null("") for name in names), end)
-
-    own = joined(identities(table), where(table), lambda name: as_text(table.others[name]))
     alike = [record for record in records if set(record.sensitive) == set(names)]
-    known = [joined(r.identifier, r.where, r.values).filter(pa.array(r.cell >= 0)) for r in alike]
-    return np.asarray(pc.is_in(own, pa.concat_arrays([own[:0], *known])))
+    parts = [(identities(table), where(table), *(as_text(table.others[name]) for name in names))]
+    parts += [(record.identifier, record.where, *map(record.values, names)) for record in alike]
+    own, *known = (pc.binary_join_element_wise(*each, end, null_handling="replace") for each in parts)
+    released = [texts.filter(pa.array(record.cell >= 0)) for texts, record in zip(known, alike, strict=True)]
+    return np.asarray(pc.is_in(own, pa.concat_arrays([own[:0], *released])))
 
 
 def _rank(groups: tuple[AnyArray, ...], *by: AnyArray) -> IntArray:
