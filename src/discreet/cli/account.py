@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ from rich.markup import escape
 
 from discreet.cli.common import console, echo, group, show_table
 from discreet.cli.verbs import verb
-from discreet.core import DELTA, RHO, SURE_DELTA, counted
+from discreet.core import DELTA, RHO, SURE_DELTA, SigningKey, counted
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
-from discreet.jobs import SURE, YES_REALLY, declared, option
+from discreet.jobs import SIGN, SURE, YES_REALLY, declared, option
 
 account = group("account", "Manage privacy budgets: one file per data set, charged before a release reads any row.")
 FILE = option("file", "file", "File of the account.", "patients.account", required=True, positional=True)
@@ -208,6 +209,19 @@ def annotate(*, file: Path, entry: int, text: str) -> Iterator[Any]:
     noted = found.entries[entry - 1]
     yield noted.to_dict()
     console.print(f"[bold]Entry {entry}:[/] {escape(noted.notes[-1])}")
+
+
+@verb(account, FILE, replace(SIGN, required=True), examples=("account sign patients.account --sign office.key",))
+def sign(*, file: Path, sign: Path) -> Iterator[Any]:
+    """Sign the head of an account: a copy that was cut back later does not contain it."""
+    from discreet.accounts import Account
+    from discreet.jobs import write_signature
+
+    found = Account(file)
+    held = {"dataset": found.dataset, "entry": len(found.entries) or None, "head": found.head}
+    place, made = write_signature(found.path, SigningKey.load(sign), about="account", account=held)
+    yield made.to_dict()
+    console.print(f"[bold]Signed[/] head {found.head} in [cyan]{escape(str(place))}[/]", soft_wrap=True)
 
 
 @verb(account, FILE, examples=("account close patients.account",))

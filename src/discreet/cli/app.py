@@ -15,11 +15,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from discreet._version import __version__
-from discreet.cli import ask, audit, plan, sketch, synopsis, tables, verbs
+from discreet.cli import ask, evidence, plan, sketch, synopsis, tables, verbs
 from discreet.cli.account import account
 from discreet.cli.choose import register as register_choose
 from discreet.cli.collect import collect
-from discreet.cli.common import console, echo, group, warn, warn_if_seeded, working
+from discreet.cli.common import USAGE, console, echo, group, warn, warn_if_seeded, working
 from discreet.cli.data import data
 from discreet.cli.prepare import register as register_prepare
 from discreet.cli.run import register as register_run
@@ -40,6 +40,7 @@ app = group(
 app.add_typer(account)
 app.add_typer(collect)
 app.add_typer(data)
+app.add_typer(evidence.key)
 app.add_typer(sketch.sketch)
 app.add_typer(study)
 #: Functions that show results, by kind of job.
@@ -48,18 +49,19 @@ SHOWN = {
     "anonymize": tables.show_anonymous, "perturb": tables.show_perturbed, "sketch": sketch.show,
     "aggregate": sketch.show_counts, "merge": sketch.show_counts, "estimate": sketch.show_estimates,
     "sketch-plan": sketch.show_plan, "distinct": sketch.show_bitmap, "overlap": sketch.show_overlap,
-    "risk": tables.show_risk, "attack": tables.show_attack, "audit": audit.show, "report": tables.show_report,
+    "risk": tables.show_risk, "attack": tables.show_attack, "audit": evidence.show, "report": tables.show_report,
     "compare": tables.show_report,
-    "plan": plan.show, "ask": ask.show,
+    "plan": plan.show, "ask": ask.show, "query": ask.show_bought,
 }  # fmt: skip
 for _kind in KINDS.values():
-    _extra = {"list": audit.listed} if _kind.name == "audit" else None
+    _extra = {"list": evidence.listed} if _kind.name == "audit" else None
     add(sketch.sketch if _kind.words.startswith("sketch ") else app, _kind, SHOWN[_kind.name], _extra)
 register_choose(app)
 register_prepare(app)
 register_run(app, SHOWN)
 register_schema(app)
 register_studio(app)
+evidence.register_verify(app)
 verb(
     app,
     option("table", "file", "The table that nobody received.", "safe.csv", required=True, positional=True),
@@ -130,9 +132,9 @@ def _tell(result: Any) -> None:
 
 #: The verbs in the order in which a newcomer needs them.
 _PANELS = {
-    "Start here": ("demo", "choose", "data", "plan", "schema", "account", "run", "studio", "prepare"),
-    "Release": ("synopsis", "synthesize", "cluster", "anonymize", "perturb", "sketch", "collect"),
-    "Check and show": ("ask", "risk", "compare", "attack", "audit", "report", "study"),
+    "Start here": ("demo", "choose", "data", "plan", "schema", "account", "key", "run", "studio", "prepare"),
+    "Release": ("synopsis", "synthesize", "cluster", "query", "anonymize", "perturb", "sketch", "collect"),
+    "Check and show": ("verify", "report", "ask", "risk", "compare", "attack", "audit", "study"),
 }
 
 
@@ -160,9 +162,9 @@ def _command() -> Any:
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line. Errors that name a fix are shown without a traceback."""
-    command = _command()
+    command, typed = _command(), sys.argv[1:] if args is None else list(args)
+    wrong = USAGE.get(typed[0] if typed else "", 2)
     try:
-        typed = sys.argv[1:] if args is None else list(args)
         verbs.alone = args is None
         for text in typed:
             if expected := unfit(text):
@@ -171,12 +173,13 @@ def main(args: Sequence[str] | None = None) -> None:
             warnings.showwarning = _Warned("delta = " if typed[:1] == ["run"] else "--delta ")
             command(args, prog_name="discreet")
     except DiscreetError as error:
-        _refuse(str(error))
+        _refuse(str(error), wrong)
     except MemoryError:
-        _refuse("not enough memory; try fewer cells, a smaller depth, or a larger machine")
+        _refuse("not enough memory; try fewer cells, a smaller depth, or a larger machine", wrong)
     except OSError as error:
         # Such as a full disk, or a file that was removed.
-        _refuse(f"{error.strerror or error}{f': {error.filename!r}' if error.filename else ''}; check file and disk")
+        said = f"{error.strerror or error}{f': {error.filename!r}' if error.filename else ''}; check file and disk"
+        _refuse(said, wrong)
 
 
 #: Warnings that are shown behind a result.
@@ -201,10 +204,10 @@ class _Warned:
             warn([text])
 
 
-def _refuse(why: str) -> None:
+def _refuse(why: str, code: int) -> None:
     # Escaped, because discreet[plot] is not a colour.
     Console(stderr=True).print(f"[bold red]Error:[/] {escape(why)}", highlight=False, soft_wrap=True)
-    sys.exit(2)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

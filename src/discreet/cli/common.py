@@ -17,8 +17,8 @@ from discreet.core import open_number
 
 console = Console()
 
-_CODES = "Exit codes: 0 done, 2 bad usage or input."
-_CODES_CHECKED = "Exit codes: 0 done, 1 {failed}, 2 bad usage or input."
+#: Exit codes of wrong usage, by verb; 2 for others.
+USAGE = {"verify": 3}
 
 
 class Untyped:
@@ -50,10 +50,11 @@ def echo(facts: Any) -> None:
     typer.echo(json.dumps(facts, ensure_ascii=False, default=str))
 
 
-def epilog(*examples: str, failed: str = "") -> str:
+def epilog(*examples: str, failed: str = "", usage: int = 2) -> str:
     """Return the end of a help text: examples, then exit codes."""
     lines = [_broken(f"Example:  discreet {escape(example)}") for example in examples]
-    return "\n\n".join([*lines, _CODES_CHECKED.format(failed=failed) if failed else _CODES])
+    codes = f"Exit codes: 0 done, {f'1 {failed}, ' if failed else ''}{usage} bad usage or input."
+    return "\n\n".join([*lines, codes])
 
 
 def _broken(command: str, width: int = 74) -> str:

@@ -147,7 +147,7 @@ def _files(result: Any) -> None:
         f"[bold]Files[/] [cyan]{escape(str(target))}[/] and [cyan]{escape(target.name)}.guarantee.json[/]",
         soft_wrap=True,
     )
-    show_files(*(result.files.get(name) for name in ("report", "guarantee")))
+    show_files(*(result.files.get(name) for name in ("report", "guarantee", "signature")))
 
 
 def show_risk(result: Any) -> None:

@@ -16,7 +16,7 @@ from rich.markup import escape
 from typer.core import TyperCommand
 
 from discreet.cli import look
-from discreet.cli.common import Untyped, echo, epilog, show_result, working
+from discreet.cli.common import USAGE, Untyped, echo, epilog, show_result, working
 from discreet.core import Option
 from discreet.errors import DiscreetError
 from discreet.jobs import REPEATED, SHELL, Kind, check, must_give, read, spoken
@@ -27,6 +27,10 @@ alone = False
 Show = Callable[[Any], None]
 Act = Callable[[dict[Option, Any], bool], None]
 JSON = "Print the result as JSON."
+
+
+#: A command line that cannot be read.
+_UsageError: Any = typer.BadParameter.__base__
 
 
 class _LateCommand(Untyped, TyperCommand):
@@ -55,7 +59,11 @@ class _LateCommand(Untyped, TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Look for the files that are named before the parameters are made."""
         look.look_at_words(self._verb.kind, args)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except _UsageError as error:
+            error.exit_code = USAGE.get(self._verb.kind.words, 2)
+            raise
 
 
 def take_as_typed(command: Any) -> Any:
@@ -123,7 +131,7 @@ def _register(app: typer.Typer, kind: Kind, act: Act, extra: Any = None, *, door
 
     late.made, late.kind = made, kind  # type: ignore[attr-defined]
     late.__doc__ = kind.help if "\n" in kind.help else re.sub(r"(?<=\.) ", "\n\n", kind.help, count=1)
-    foot = epilog(*kind.examples, failed=kind.failed)
+    foot = epilog(*kind.examples, failed=kind.failed, usage=USAGE.get(kind.words, 2))
     app.command(kind.words.split()[-1], epilog=foot, cls=_LateCommand)(late)
 
 

@@ -128,6 +128,7 @@ from .output.files import cache_folder as cache_folder
 from .output.files import cannot_write as cannot_write
 from .output.files import check_name as check_name
 from .output.files import check_place as check_place
+from .output.files import digest_of as digest_of
 from .output.files import open_number as open_number
 from .output.files import payload_of as payload_of
 from .output.files import promise_place as promise_place
@@ -143,6 +144,13 @@ from .output.html import facts as facts
 from .output.progress import Meter as Meter
 from .output.progress import followed as followed
 from .output.progress import stage as stage
+from .output.signing import SIGNATURE_ENDING as SIGNATURE_ENDING
+from .output.signing import PublicKey as PublicKey
+from .output.signing import Signature as Signature
+from .output.signing import SigningKey as SigningKey
+from .output.signing import asked_passphrase as asked_passphrase
+from .output.signing import public_place as public_place
+from .output.signing import signature_place as signature_place
 from .people import check_unit as check_unit
 from .people import persons as persons
 from .people import released_columns as released_columns

@@ -15,12 +15,14 @@ from .options import PAGE as PAGE
 from .options import REPEATED as REPEATED
 from .options import SEED as SEED
 from .options import SHELL as SHELL
+from .options import SIGN as SIGN
 from .options import SURE as SURE
 from .options import TABLE as TABLE
 from .options import YES_REALLY as YES_REALLY
 from .options import declared as declared
 from .options import option as option
 from .options import output as output
+from .signing import write_signature as write_signature
 from .written import example as example
 from .written import json_schema as json_schema
 

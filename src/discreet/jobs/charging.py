@@ -26,7 +26,7 @@ def task_of(job: Job) -> str | None:
     if "seed" in job.parameters:
         return None
     # Not part of the price: anyone can sample more rows from a release, and write them otherwise.
-    aside = {"account", "fresh", "overwrite", "n", *(each.name for each in PAGE)}
+    aside = {"account", "fresh", "overwrite", "n", "sign", *(each.name for each in PAGE)}
     aside |= {"csv_dialect"} if job.kind == "synthesize" else set()
     asked = {k: v for k, v in job.parameters.items() if k not in aside}
     declared = job.read_domain()

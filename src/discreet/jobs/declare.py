@@ -21,7 +21,7 @@ from typing import Any
 
 from discreet.core import FILE_TYPES, PAIR_TYPES, SURE_DELTA, Option, unfit
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, ReleaseConflict, SchemaError
-from discreet.jobs.options import FILE, NEEDED_SCHEMA, PAGE, SCHEMA, SURE, Door
+from discreet.jobs.options import FILE, NEEDED_SCHEMA, PAGE, SCHEMA, SIGN, SURE, Door
 
 #: A text, or a function that writes it for a spelling of options.
 Words = str | Callable[["Speech"], str]
@@ -113,7 +113,8 @@ class Kind:
 
         pages = any(o.name == "report" for o in self.outputs) and self.name != "report"
         found = kept(self.name, self._declared) if self.estimators else self.own
-        return (*found, *(PAGE if pages else ()))
+        signs = any(o.name in ("release", "report") for o in self.outputs)
+        return (*found, *(PAGE if pages else ()), *((SIGN,) if signs else ()))
 
     def estimator(self, method: str | None = None) -> Any:
         """Return the class that does the work, for a value of the option `method`."""

@@ -225,7 +225,7 @@ class Job:
     def with_output(self, name: str, path: str) -> Job:
         """Return the job with another output, and with the schema as it was parsed."""
         made = replace(self, outputs={**self.outputs, name: path})
-        made.__dict__["_domain"] = self.read_domain()
+        made.__dict__.update(_domain=self.read_domain(), signer=self.__dict__.get("signer"))
         return made
 
     def places(self) -> dict[str, Path]:
@@ -282,6 +282,12 @@ class Job:
         return {name: self.parameters[name] for name in ("escape_formulas", "csv_dialect") if name in self.parameters}
 
     @property
+    def fingerprint(self) -> str | None:
+        """Return the fingerprint of the key that signs what the job writes; known while it runs."""
+        key = self.__dict__.get("signer")
+        return None if key is None else key.public.fingerprint
+
+    @property
     def artifact(self) -> Path:
         """Return the released file."""
         for name in ("counts", "release"):
@@ -301,7 +307,14 @@ class Job:
         Everything that can be checked without the data is checked first. Outputs are written when all are made, except
         releases that an account was charged for, which are written at once.
         """
-        done: JobResult = self._do(lambda work: work.run(self))
+        from discreet.jobs.signing import key_of, signed
+
+        def act(work: Any) -> JobResult:
+            key = self.__dict__["signer"] = key_of(self)
+            done: JobResult = work.run(self)
+            return done if key is None else signed(done, key)
+
+        done: JobResult = self._do(act)
         return done
 
     def check(self) -> None:

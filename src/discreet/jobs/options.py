@@ -200,6 +200,10 @@ PAGE = (
     option("date", "text", "Date of the release, on the page.", "2026-11-16", arguments=()),
     LANGUAGE,
 )
+SIGN = option(
+    "sign", "file", "Private key that signs the written files and the page; 'discreet key create' makes one.",
+    "office.key", arguments=(), label="Sign with key",
+)  # fmt: skip
 PROMISE = output("guarantee", "The guarantee alone, as JSON.", "guarantee.json", streams=True)
 
 

@@ -7,6 +7,8 @@ from .language import known_languages as known_languages
 from .language import translated as translated
 from .pages.report import report_page as report_page
 from .verdict import examine as examine
+from .verify import VERDICTS as VERDICTS
+from .verify import verify as verify
 from .words import category_level as category_level
 from .words import number as number
 from .words import prose as prose

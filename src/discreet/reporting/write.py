@@ -1,12 +1,14 @@
 """Write the page about a release."""
 
 import datetime
+import json
 from pathlib import Path
 from typing import Any
 
 from discreet.core import check_place, write_whole
 from discreet.errors import InvalidType
 from discreet.reporting.facts import report_facts
+from discreet.reporting.pages.carried import with_facts
 from discreet.reporting.pages.report import report_page
 
 
@@ -19,6 +21,7 @@ def write_report(
     purpose: str | None = None,
     date: str | datetime.date | None = None,
     language: str = "en",
+    signer: str | None = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Write the page about a released file and return its facts.
@@ -35,6 +38,8 @@ def write_report(
         Date of the release. Without it, the page shows the day on which it was made.
     language : str, default "en"
         Language of the page; "de" is German. The facts stay in English.
+    signer : str, optional
+        Fingerprint of the key that will sign the page. Without it, the page says that it is not signed.
     **options
         Further arguments of `report_facts`.
 
@@ -59,5 +64,16 @@ def write_report(
     facts = report_facts(artifact, **options)
     facts["about"] = {name: None if value is None else str(value) for name, value in said.items()}
     facts["about"]["page_made"] = datetime.date.today().isoformat()
-    write_whole(output, report_page(facts, language), streams=True)
+    facts["signer"] = signer
+    again = {name: options[name] for name in ("candidates", "clusters") if options.get(name) is not None}
+    write_whole(output, with_facts(report_page(facts, language), facts, language, **again), streams=True)
     return facts
+
+
+def page_again(artifact: Path, carried: dict[str, Any], behind: Path | None) -> str:
+    """Return a page as it was first written, without what it carries, from its artifact and its facts."""
+    given = json.loads(carried["given"])
+    known = {name: given.pop(name) for name in ("candidates", "clusters") if name in given}
+    facts = report_facts(artifact, account=carried["account"], behind=behind, **known)
+    facts |= {**given, **{name: carried[name] for name in ("file", "about", "signer")}}
+    return report_page(facts, carried["language"])

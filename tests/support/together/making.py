@@ -14,6 +14,7 @@ import command_line
 import discreet as dc
 from discreet import anonymity
 from discreet.jobs import Job
+from discreet.reporting import verify
 from discreet_studies.as_published.ordered import OrderedMicroaggregation
 from second_reader.drawing import Made, write_promised
 from together.factors import CELLS, PERSONS, SYNOPSES, TABLES
@@ -141,7 +142,7 @@ def _release(
     made, path = (_by_job if by_job else _by_estimator)(given, data, ledger, place, history)
     promise = made.pop("promise")
     said: tuple[str, ...] = ()
-    if made["kind"] not in ("answer", "centers", "bitmap"):
+    if made["kind"] not in ("answer", "centers", "moments", "bitmap"):
         facts = dc.reporting.report_facts(made.pop("report", path))
         said = (*facts["promise"]["plain"], *facts["promise"]["symbols"], *facts["warnings"])
         assert facts["checks"]["seal"] == "intact"
@@ -181,6 +182,13 @@ def _by_estimator(
         path.write_text(model.guarantee_.to_json())
         held = {"payload": model.cluster_centers_.tobytes(), "kind": "centers", "promise": model.guarantee_}
         return held, path
+    if method == "regression":
+        model = dc.PrivateLinearRegression(domain=declared, target="age", **_more(given), **budget).fit(data)
+        if given["output"] != "memory":
+            model.save(place / f"moments.{suffix}")
+        path = place / "moments.guarantee.json"
+        path.write_text(model.guarantee_.to_json())
+        return {"payload": model.moments_.values.tobytes(), "kind": "moments", "promise": model.guarantee_}, path
     if method == "session":
         session = dc.QuerySession(data, ledger, domain=declared, **_more(given))
         answer = session.histogram("town", epsilon=EPSILON)
@@ -461,7 +469,16 @@ def _check(given: dict[str, str], released: Released, done: Done) -> None:
         outputs["html"] = "audit.html"
     if given["output"] == "csv":
         done.held &= _command(after, path, parameters, outputs, done)
-        return
+    else:
+        _job(after, path, parameters, outputs, done)
+    if after == "report":  # file and page together, as somebody who receives both checks them
+        found = verify([path], path.parent / "page.html")
+        wrong = [a for a in found.answers if a.holds is False and a.name != "seed"]
+        assert not wrong, (given, wrong)
+
+
+def _job(after: str, path: Path, parameters: dict[str, Any], outputs: dict[str, str], done: Done) -> None:
+    """Check by a job."""
     found = Job(after, str(path), None, parameters, outputs, path.parent).run()
     done.held = done.held and not found.failed
     done.shown.append(repr(found.figures))

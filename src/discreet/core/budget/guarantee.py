@@ -263,9 +263,13 @@ class Guarantee:
         """Return whether guarantee and payload are those that were sealed."""
         return self.digest is not None and self.digest == self._digest(payload)
 
+    def canonical(self, *without: str) -> bytes:
+        """Return the guarantee in the one form that digests are over, without some fields."""
+        facts = {k: v for k, v in self.to_dict().items() if k not in without}
+        return json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
+
     def _digest(self, payload: Payload) -> str:
-        facts = {k: v for k, v in self.to_dict().items() if k != "digest"}
-        head = json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
+        head = self.canonical("digest")
         digest = hashlib.sha256(len(head).to_bytes(8, "big") + head)
         whole = isinstance(payload, (bytes, bytearray, memoryview)) or not isinstance(payload, Iterable)
         pieces: Iterable[Any] = (payload,) if whole else payload
@@ -286,7 +290,7 @@ class Guarantee:
         return self._text(spent=False)
 
     def _text(self, *, spent: bool) -> str:
-        sentences = [self._promise(), f"The unit of privacy is {self.unit}."]
+        sentences = [self.sentence()]
         if self.ledger and spent:
             names = () if self.domain is None else self.domain.names
             sentences.append(f"It was spent on {'; '.join(spending(self.ledger, self.accounting, names))}.")
@@ -301,6 +305,10 @@ class Guarantee:
             sentences.append("The noise was drawn from the operating system's entropy.")
         sentences.append(f"Made by Discreet {self.version}" + (f", sealed {self.digest}." if self.digest else "."))
         return " ".join(sentences)
+
+    def sentence(self) -> str:
+        """Return what is promised, and to whom."""
+        return f"{self._promise()} The unit of privacy is {self.unit}."
 
     def _promise(self) -> str:
         epsilon = self.epsilon

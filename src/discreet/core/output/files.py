@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import sys
@@ -237,6 +238,14 @@ def payload_of(path: str | Path) -> Iterator[bytes]:
         with name.open("rb") as file:
             while block := file.read(_BLOCK):
                 yield block
+
+
+def digest_of(path: str | Path) -> str:
+    """Return the SHA-256 of a file, or of the part files of a folder, in hexadecimal."""
+    found = hashlib.sha256()
+    for block in payload_of(path):
+        found.update(block)
+    return found.hexdigest()
 
 
 def write_sealed(path: str | Path, payload: bytes, sealed: Any) -> None:

@@ -42,7 +42,7 @@ def _together(job: Any) -> None:
 #: What may be combined with sampling. Everything else would reveal more about rows than the epsilon allows.
 _WITH_SAMPLE = (
     "k", "method", "sample", "delta", "level", "widths", "hierarchy", "grid", "top", "bottom", "bounds",
-    "escape_formulas", "csv_dialect", "account", "fresh", "overwrite", *(each.name for each in PAGE),
+    "escape_formulas", "csv_dialect", "account", "fresh", "overwrite", "sign", *(each.name for each in PAGE),
 )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ def _together(job: Any) -> None:
             raise KIND.wrong("release", None, "given: 'report' is made from it")
         return
     for name in job.parameters:
-        if name not in (*_FINDING, *(each.name for each in PAGE)):
+        if name not in (*_FINDING, "sign", *(each.name for each in PAGE)):
 
             def fix(say: Speech, name: str = name) -> str:
                 return f"{say('schema', 'schema.toml')}, or leaving {say(name)} out if the data are a saved synopsis"

@@ -69,6 +69,7 @@ def finish(
         said = {each.name: job.parameters[each.name] for each in PAGE if each.name in job.parameters}
         said |= {"candidates": candidates, "clusters": clusters, "account": figures.get("account")}
         made = (figures.get("account") or {}).get("when") or date.today().isoformat()
+        said["signer"] = job.fingerprint
         if "table" in places:  # synthetic rows leave, and the model behind them may stay
             said["behind"] = job.artifact
         write_report(places.get("table", job.artifact), places["report"], **{"date": made[:10], **said})

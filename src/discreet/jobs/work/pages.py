@@ -49,9 +49,13 @@ def _report(job: Job) -> JobResult:
         given["candidates"] = read_lines(job.place(given["candidates"]))
     if "account" in given:
         given["account"] = balance(Account(job.place(given["account"])), released_digest(artifact))
-    facts = report_facts(artifact, **given) if output is None else write_report(artifact, output, **given)
+    facts = (
+        report_facts(artifact, **given)
+        if output is None
+        else write_report(artifact, output, signer=job.fingerprint, **given)
+    )
     files = {} if output is None else {next(iter(job.outputs), "report"): output}
-    return JobResult(job, None, files, facts, facts, None, not facts["checks"]["holds"])
+    return JobResult(job, None, files, facts, facts, artifact, not facts["checks"]["holds"])
 
 
 def _clusters(job: Job, name: str) -> Any:

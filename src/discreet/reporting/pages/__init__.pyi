@@ -3,6 +3,9 @@ from . import plane as plane
 from . import svg as svg
 from .audit import artifact_page as artifact_page
 from .audit import mechanism_page as mechanism_page
+from .carried import SIGNATURE as SIGNATURE
+from .carried import digest as digest
+from .carried import put as put
 from .clusters import told as told
 from .demo import demo_page as demo_page
 from .frame import PROMISED as PROMISED

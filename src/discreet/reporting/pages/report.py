@@ -57,7 +57,7 @@ def report_page(facts: dict[str, Any], language: str = "en") -> str:
         about.get("title") or "What was released, and what is promised",
         "Evidence report",
         sorted([_released(facts), _promised(facts), worrying(facts)], key=lambda a: not (broken and a[0] == WORRYING)),
-        about=[*_about(about), ("file", facts["file"])],
+        about=[*_about(about), ("file", facts["file"]), ("signature", _signed(facts))],
         facts={**facts, "release": {"note": "", **release}},
         ledger=ledger,
         steps=counted.in_short(ledger),
@@ -82,7 +82,8 @@ def report_page(facts: dict[str, Any], language: str = "en") -> str:
 def own_texts(facts: dict[str, Any]) -> Iterator[Any]:
     """Yield the texts of a page that are the user's: names, categories, released values, and what was said of it."""
     about, release = facts.get("about", {}), facts["release"]
-    yield from (facts["file"], facts["file_sha256"], facts["digest"], *map(about.get, ("title", "owner", "purpose")))
+    yield from (facts["file"], facts["file_sha256"], facts["digest"], facts.get("signer"))
+    yield from map(about.get, ("title", "owner", "purpose"))
     behind, named = facts.get("behind") or {}, facts["parameters"].get("account")
     held = named if isinstance(named, Mapping) else {}
     yield from (
@@ -106,6 +107,11 @@ def _about(about: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     yield from ((name, about.get(name)) for name in ("title", "owner", "purpose"))
     made = about.get("page_made") if not about.get("date") else None
     yield ("page made", made) if made else ("date", about.get("date"))
+
+
+def _signed(facts: dict[str, Any]) -> str:
+    signer = facts.get("signer")
+    return f"signed with key {signer}" if signer else "not signed"
 
 
 def _released(facts: dict[str, Any]) -> Answer:

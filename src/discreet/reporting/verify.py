@@ -1,0 +1,431 @@
+"""One verdict on what was handed out: files, page, promise, account and signatures, and whether they belong together.
+
+What is checked, and by which rules, is in docs/evidence-format.md, so that others can check the same.
+"""
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from jinja2 import TemplateError
+
+from discreet._version import __version__
+from discreet.accounts import Account, Totals, heads_of
+from discreet.core import (
+    PROMISE_ENDING,
+    SIGNATURE_ENDING,
+    Guarantee,
+    PublicKey,
+    Signature,
+    at_least,
+    digest_of,
+    payload_of,
+    promise_place,
+    signature_place,
+)
+from discreet.errors import DataSourceError, DiscreetError, FormatError, MissingExtra
+from discreet.reporting.artifacts import kind_of
+from discreet.reporting.pages import carried
+from discreet.reporting.verdict import Check, Findings, examine
+from discreet.reporting.words import decimal, for_lawyers
+from discreet.reporting.write import page_again
+
+#: Verdicts by exit code.
+VERDICTS = ("holds", "contradicted", "not checkable")
+_OPEN = "not checkable: "
+#: What facts that someone made up can lead to.
+_UNREADABLE = (
+    DiscreetError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, TemplateError
+)  # fmt: skip
+#: What no file can show.
+_RESTS = "That the noise was drawn as stated, and that the ledger is complete, cannot be seen in a file: it rests on"
+
+
+@dataclass(frozen=True)
+class Answer(Check):
+    """A check of a verdict, and the file that it is about."""
+
+    about: str
+
+    @property
+    def result(self) -> str:
+        """Return the result in words: a verdict, or a note."""
+        if self.holds is not None:
+            return VERDICTS[not self.holds]
+        return VERDICTS[2] if self.detail.startswith(_OPEN) else "note"
+
+
+@dataclass
+class Verdict:
+    """What is promised, all checks, and on whom the rest relies."""
+
+    promises: list[dict[str, Any]] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    rests: str = ""
+
+    @property
+    def code(self) -> int:
+        """Return the exit code: 0 holds, 1 contradicted, 2 not checkable."""
+        found = [answer.result for answer in self.answers]
+        return 1 if VERDICTS[1] in found else 2 if VERDICTS[2] in found else 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        checks = [{"about": a.about, "check": a.name, "result": a.result, "detail": a.detail} for a in self.answers]
+        told = {"verdict": VERDICTS[self.code], "code": self.code, "promises": self.promises, "checks": checks}
+        return {**told, "rests_on": self.rests}
+
+
+def verify(
+    files: Sequence[Path], page: Path | None = None, account: Path | None = None, keys: Sequence[PublicKey] = (),
+    heads: Sequence[str] = (),
+) -> Verdict:  # fmt: skip
+    """Check everything that was handed out, together.
+
+    Parameters
+    ----------
+    files : list of Path
+        Released files, and perhaps their signatures and pages.
+    page, account : Path, optional
+        The page about them, and the account that they were charged to.
+    keys : list of PublicKey
+        Keys that the reader knows. With them, files that none of them signed contradict.
+    heads : list of str
+        Heads of the account that were seen before.
+    """
+    for path in (*files, *(p for p in (page, account) if p is not None)):
+        if not path.exists():
+            raise DataSourceError(f"cannot read {str(path)!r} (no such file); check the path")
+    case = _Case(keys, heads)
+    for path in (*files, *([] if page is None else [page])):
+        case.take(path)
+    case.sign(account)
+    case.pages()
+    case.account(account)
+    case.made.rests = f"{_RESTS} {case.vouches()}."
+    return case.made
+
+
+class _Case:
+    """What was handed out, as far as it is read."""
+
+    def __init__(self, keys: Sequence[PublicKey], heads: Sequence[str]) -> None:
+        self.made, self.keys = Verdict(), {key.fingerprint: key for key in keys}
+        self.found: dict[Path, Findings] = {}
+        self.digests: dict[Path, str] = {}
+        self.texts: dict[Path, str] = {}
+        self.facts: dict[Path, Any] = {}
+        self.signatures: list[tuple[str, Signature]] = []
+        self.good: list[Signature] = []
+        self.heads = [(head, "a head that you gave") for head in heads]
+        names = [key.name for key in keys]
+        for name in {n for n in names if names.count(n) > 1}:
+            self.add("keys", "key", None, f"several of your keys are called {shown(name)}; only fingerprints count")
+
+    def add(self, about: str, check: str, holds: bool | None, detail: str) -> None:
+        self.made.answers.append(Answer(check, holds, detail, about))
+
+    def take(self, path: Path) -> None:
+        """Read one file: a signature, a page, or something with a promise."""
+        about = shown(path.name)
+        head = next(iter(payload_of(path)), b"")[:64]
+        if path.name.endswith(SIGNATURE_ENDING):
+            self._read_signature(about, path.read_bytes())
+        elif head.lstrip().lower().startswith(b"<!doctype html"):
+            self._read_page(path, about)
+        else:
+            described = path.with_name(path.name.removesuffix(PROMISE_ENDING))
+            path = described if described.exists() else path
+            if path not in self.found:
+                self._read_file(path, shown(path.name))
+
+    def _read_signature(self, about: str, data: bytes | str) -> None:
+        try:
+            made = Signature.from_json(data)
+        except FormatError as error:
+            self.add(about, "signature", False, str(error))
+            return
+        if made not in [known for _, known in self.signatures]:
+            self.signatures.append((about, made))
+
+    def _read_page(self, path: Path, about: str) -> None:
+        try:
+            text = path.read_bytes().decode(errors="replace")
+            self.facts[path], self.texts[path] = carried.read(carried.held(text, carried.FACTS)), text
+            if signature := carried.held(text, carried.SIGNATURE):
+                self._read_signature(about, signature)
+        except FormatError as error:
+            self.add(about, "page", None, f"{_OPEN}{error}")
+
+    def _read_file(self, path: Path, about: str) -> None:
+        found = self.found[path] = Findings(path.name)
+        self.digests[path] = digest_of(path)
+        if path.is_file() and kind_of(path) in ("", "job", "table"):
+            self.add(about, "promise", None, f"{_OPEN}there is no guarantee in the file or next to it")
+            return
+        found = self.found[path] = examine(path)
+        promise = found.guarantee
+        if promise is not None:
+            epsilon = None if promise.epsilon is None else decimal(promise.epsilon)
+            stated = {"file": path.name, "kind": found.kind, "epsilon": epsilon, "digest": promise.digest}
+            self.made.promises.append({**stated, "promise": promise.sentence()})
+        for check in (c for c in found.checks if c.name != "account"):  # see below
+            alone = check.name == "seal" and check.holds is None
+            self.add(about, check.name, check.holds, f"{_OPEN if alone else ''}{check.detail}")
+        if found.seeded:
+            self.add(about, "seed", False, "the noise was seeded: anyone who knows the seed can take it out")
+        elif found.held("ledger"):
+            self.add(about, "draws", True, "each line of the ledger pays for the noise that it states")
+
+    # ---- signatures
+
+    def sign(self, account: Path | None) -> None:
+        """Check the signatures that were given, that are next to a file, or in a page."""
+        for path in (*self.found, *self.facts, *([] if account is None else [account])):
+            if signature_place(path).is_file():
+                self._read_signature(shown(signature_place(path).name), signature_place(path).read_bytes())
+        for about, signature in self.signatures:
+            try:
+                if not signature.holds():
+                    self.add(about, "signature", False, "the signature is not one of this statement: one was changed")
+                    continue
+            except MissingExtra as error:
+                self.add(about, "signature", None, f"{_OPEN}{error}")
+                return
+            self._of_key(about, signature)
+            if not self.keys or signature.key.fingerprint in self.keys:
+                self.good.append(signature)
+                self._covers(about, signature)
+        for path in (*self.found, *self.facts):
+            by = [s.key.fingerprint for s in self.good if self._covered(path, s)]
+            if not by:
+                said = f"it is not signed{' by a key that you named' * bool(self.keys)}"
+                self.add(shown(path.name), "signature", False if self.keys else None, said)
+            if (signer := self.facts.get(path, {}).get("signer")) is not None and signer not in by:
+                said = f"the page says that key {signer} signs it, and no such signature is here"
+                self.add(shown(path.name), "signature", False, said)
+
+    def _of_key(self, about: str, signature: Signature) -> None:
+        made, known = signature.statement, self.keys.get(signature.key.fingerprint)
+        called = f"calls itself {shown(made.name)}" if made.name else "has no name"
+        when = f"signed {made.time} with key {signature.key.fingerprint}"
+        if known is not None:
+            self.add(about, "key", True, f"{when}, which you know as {shown(known.name) or 'a key without a name'}")
+        elif self.keys:
+            known_as = [key.name for key in self.keys.values()]
+            same = " like a key that you named, and is another key" * (made.name in known_as)
+            self.add(about, "key", False, f"{when}, which is unknown: you named other keys, and it {called}{same}")
+        else:
+            self.add(about, "key", None, f"{when}, which is unknown: you named no key, and it {called}")
+
+    def _covered(self, path: Path, by: Signature) -> bool:
+        """Return whether a file or page is what was signed, whatever its name."""
+        if path in self.texts:
+            return carried.digest(self.texts[path], carried.SIGNATURE) in [digest for _, digest in by.statement.pages]
+        return self.digests[path] in [digest for _, digest in by.statement.files]
+
+    def _covers(self, about: str, signature: Signature) -> None:
+        """Compare a statement with the files, pages and guarantees that were given."""
+        made = signature.statement
+        for path in (*self.found, *self.facts):
+            name, listed = path.name, made.pages if path in self.texts else made.files
+            known = [n for n, _ in listed]
+            if self._covered(path, signature):
+                renamed = "" if name in known else "; it had another name then: " + ", ".join(map(shown, known))
+                self.add(shown(name), "signature", True, f"it is what was signed{renamed}")
+            elif name in known:
+                self.add(shown(name), "signature", False, "it is not the file that was signed under this name")
+        for path in self.found:  # the guarantee of a table is a file of its own
+            beside = promise_place(path)
+            signed = dict(made.files).get(beside.name)
+            if signed is not None and beside.is_file() and digest_of(beside) != signed:
+                self.add(shown(beside.name), "signature", False, "it is not the guarantee that was signed")
+        first = next((p for p, d in self.digests.items() if made.files and d == made.files[0][1]), None)
+        promise = None if first is None else self.found[first].guarantee
+        if made.guarantee and promise is not None and hashlib.sha256(promise.canonical()).hexdigest() != made.guarantee:
+            self.add(about, "guarantee", False, "the guarantee is not the one that was signed with this file")
+        absent = [shown(n) for n, d in made.files if d not in self.digests.values() and not n.endswith(PROMISE_ENDING)]
+        if absent and made.about == "release":
+            self.add(about, "files", None, f"signed with them, and not given: {', '.join(absent)}")
+        if made.account is not None:
+            self.heads.append((made.account["head"], "the head that was signed"))
+            if promise is not None and account_of(promise) != made.account["dataset"]:
+                self.add(about, "account", False, "the file names another account than the one that was signed")
+
+    def vouches(self) -> str:
+        """Return who vouches for what no file shows."""
+        unknown = "" if self.keys else ", who is unknown to you"
+        signers = [s for s in self.good if any(self._covered(path, s) for path in self.found)]
+        owners = sorted({f"the owner of key {s.key.fingerprint[:16]}…{unknown}" for s in signers})
+        return " and ".join(owners) if owners else "the maker of the files, which are not signed"
+
+    # ---- pages
+
+    def pages(self) -> None:
+        """Check that each page is about a given file, states its promise, and shows what it states."""
+        for path, facts in self.facts.items():
+            about, text = shown(path.name), self.texts[path]
+            if carried.digest(text) != facts["shown"]:
+                self.add(about, "page", False, "the page was edited: it does not show what it was written with")
+            file = next((f for f, digest in self.digests.items() if digest == facts["file_sha256"]), None)
+            if file is None:
+                said = f"it is the page of another file: {shown(facts['file'])}, SHA-256 {facts['file_sha256']}"
+                self.add(about, "page", False, said)
+                continue
+            if self.found[file].guarantee is None:
+                self.add(about, "page", None, f"{_OPEN}the page is about this file, whose promise cannot be read")
+                continue
+            self._same_promise(about, facts, self.found[file])
+            self._same_text(about, file, facts, text)
+            stated = {**facts["about"], **json.loads(facts["given"]), "page_made": None}
+            if added := [name for name, said in stated.items() if said]:
+                self.add(about, "stated", None, f"stated by its maker alone: {', '.join(added)}")
+            if facts["account"] is not None:
+                self.heads.append((facts["account"]["head"], "the head on the page"))
+
+    def _same_promise(self, about: str, facts: Any, found: Findings) -> None:
+        promise = found.guarantee
+        assert promise is not None
+        epsilon, rho = promise.to_dict()["epsilon"], promise.rho
+        stated = {"model": promise.model, "epsilon": epsilon, "rho": None if rho is None else float(rho)}
+        stated |= {"delta": promise.delta, "unit": promise.unit, "plain": for_lawyers(promise)}
+        wrong = [name for name, value in stated.items() if facts["promise"].get(name) != value]
+        wrong += [name for name in ("seeded", "digest") if facts[name] != getattr(promise, name)]
+        if wrong:
+            said = f"the page states another promise than the file: {', '.join(wrong)}"
+            self.add(about, "page", False, said.replace("plain", "its sentences"))
+        else:
+            self.add(about, "page", True, "the page is about this file, and states its promise")
+
+    def _same_text(self, about: str, file: Path, facts: Any, text: str) -> None:
+        """Write the page again, and compare what it shows."""
+        if facts["reported_by"] != __version__:
+            made = f"written by version {shown(str(facts['reported_by']))}, and this is {__version__}"
+            self.add(about, "text", None, f"{_OPEN}whether the page shows only this: it was {made}")
+            return
+        digest = (facts["behind"] or {}).get("digest")
+        behind = next((f for f, found in self.found.items() if digest and _seal(found) == digest), None)
+        if digest and behind is None:
+            said = f"whether the page shows only this: give {shown(facts['behind']['file'])} too, which it describes"
+            self.add(about, "text", None, f"{_OPEN}{said}")
+            return
+        try:
+            again = page_again(file, facts, behind)
+        except _UNREADABLE as error:  # facts may be anything
+            self.add(about, "text", False, f"the page cannot be written again from its facts ({type(error).__name__})")
+            return
+        here, there = (_pieces(page) for page in (carried.bare(text), again))
+        if here == there:
+            self.add(about, "text", True, "written again from the file, the page shows the same")
+        else:
+            odd = next((a for a, b in zip(here, there, strict=False) if a != b), "")
+            said = "written again from the file, the page shows something else"
+            self.add(about, "text", False, said + (f" than {shown(odd.strip()[:80])!r}" if odd.strip() else ""))
+
+    # ---- the account
+
+    def account(self, path: Path | None) -> None:
+        """Check that the account knows the files, holds every head that was seen, and has room."""
+        if path is None:
+            for file, found in self.found.items():
+                if found.guarantee is not None:
+                    named = account_of(found.guarantee)
+                    said = "is not named" if named is None else f"of {named!r} was not given"
+                    more = "what else was released about these people is not known"
+                    self.add(shown(file.name), "account", None, f"the account {said}: {more}")
+            return
+        about = shown(path.name)
+        try:
+            book = Account(path)
+        except FormatError as error:
+            self.add(about, "account", False, str(error))
+            return
+        left, closed = at_least(book.remaining.exact), ", and it is closed" * bool(book.closed)
+        room = f"{left} of {book.currency} {at_least(book.total.exact)} is left{closed}"
+        self.add(about, "account", True, f"its chain is whole, and nothing is overspent: {room}")
+        lines = {line[-64:]: line for line in path.read_text(encoding="utf-8").split("\n")[:-1]}
+        self._balances(about, book, lines)
+        for head, what in self.heads:
+            if head.removeprefix("sha256:") not in lines:
+                said = f"it has no line {head}, {what}: it was cut back, is an older copy, or is another account"
+                self.add(about, "head", False, said)
+        for made in (s.statement for s in self.good if s.statement.account is not None):
+            charged = made.account or {}
+            if charged["dataset"] != book.dataset:
+                self.add(about, "head", False, f"what was signed is about the account {charged['dataset']!r}")
+            elif made.about == "account" and charged["head"].removeprefix("sha256:") in lines:
+                self.add(about, "signature", True, f"it contains the head that was signed {made.time}")
+        for file, found in self.found.items():
+            if found.guarantee is not None:
+                digest = found.guarantee.digest or f"sha256:{self.digests[file]}"
+                holds, said = _booked(found.guarantee, digest, book, lines)
+                self.add(shown(file.name), "account", holds, said)
+
+    def _balances(self, about: str, book: Account, lines: dict[str, str]) -> None:
+        """Compare the balance on each page with the account as it was then."""
+        for page, facts in self.facts.items():
+            told, totals = facts["account"] or {}, Totals()
+            if told.get("head", "").removeprefix("sha256:") not in lines:
+                continue  # see the heads
+            for mark, line in lines.items():
+                totals.take(json.loads(line[:-65]))
+                if mark == told["head"].removeprefix("sha256:"):
+                    break
+            then = {"dataset": book.dataset, "currency": totals.currency, "spent": float(totals.spent)}
+            then |= {
+                "total": float(totals.limit),
+                "remaining": float(totals.limit - totals.spent),
+                "releases": len(totals.entries),
+            }
+            wrong = [name for name, value in then.items() if told.get(name) != value]
+            if wrong:
+                said = f"it states another {' and '.join(wrong)} than the account {about} had then"
+                self.add(shown(page.name), "account", False, said)
+
+
+def _seal(found: Findings) -> str | None:
+    return None if found.guarantee is None else found.guarantee.digest
+
+
+def account_of(promise: Guarantee) -> str | None:
+    """Return the name of the account that a release says it was charged to."""
+    named = promise.parameters.get("account")
+    return str(named.get("dataset")) if isinstance(named, dict) else None
+
+
+def _booked(promise: Guarantee, digest: str, book: Account, lines: Collection[str]) -> tuple[bool, str]:
+    """Return whether an account knows a release, with what was found."""
+    named, spent = account_of(promise), promise.spent.exact
+    if named not in (None, book.dataset):
+        return False, f"it was charged to the account {named!r}, and this is {book.dataset!r}"
+    if any(head.removeprefix("sha256:") not in lines for head in heads_of(promise.parameters)):
+        return False, "the account has no line that the file names: it was cut back, or is another account"
+    if (entry := {seal: each for each in book.entries for _, seal in each.shown}.get(digest)) is None:
+        return False, f"the account does not know this file ({digest})"
+    if promise.accounting != book.currency:
+        spent = spent * spent / 2 if book.currency == "rho" else Fraction(repr(promise.epsilon))
+    if promise.model == "central" and spent > entry.price:
+        return False, f"entry {entry.number} of the account was charged less than the file costs"
+    called = entry.asked.get("file")
+    later = [e.number for e in book.entries if called and e.number > entry.number and e.asked.get("file") == called]
+    more = f"; a later release has the same file name: entry {later[-1]}" if later else ""
+    return True, f"the account knows it as entry {entry.number} of {entry.when[:10]}{more}"
+
+
+def shown(name: str) -> str:
+    """Return a name for display: what could pass for another letter, or is not seen, is spelled out behind it."""
+    odd = [c for c in name if not c.isprintable() or (c.isalpha() and "LATIN" not in unicodedata.name(c, ""))]
+    plain = "".join(c if c.isprintable() else "\ufffd" for c in name)
+    return f"{plain} [with {', '.join(f'U+{ord(c):04X}' for c in dict.fromkeys(odd))}]" if odd else name
+
+
+def _pieces(page: str) -> list[str]:
+    """Return a page as tags and texts. Numbers of drawings are rounded: machines may differ in the last digit."""
+    found = re.split(r"(<[^>]*>)", page)
+    return [re.sub(r"\d+\.\d+", lambda n: f"{float(n[0]):.0f}", p) if p.startswith("<") else p for p in found]

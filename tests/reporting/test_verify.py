@@ -1,0 +1,358 @@
+"""`discreet verify` and `--sign`, as someone who received a file and a page uses them, and as a forger tries them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.csv as csv
+import pytest
+
+import discreet as dc
+from command_line import exit_code, output, printed, run
+from discreet.core import Guarantee, PublicKey, Signature, SigningKey, promise_place
+from discreet.errors import DataSourceError, FormatError, MissingExtra
+from discreet.reporting import verify
+from discreet.reporting.pages import SIGNATURE, digest, put
+from discreet.reporting.pages.carried import FACTS, held
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A signed release that was charged to an account, an unsigned one, and a signed anonymous table."""
+    folder = tmp_path_factory.mktemp("made")
+    people = dc.datasets.people(300, seed=1)
+    csv.write_csv(people.table, folder / "people.csv")
+    people.domain.to_toml(folder / "schema.toml")
+    SigningKey.create(folder / "office.key", "Data office", None)
+    SigningKey.create(folder / "other.key", "Data office", None)
+    account, key = folder / "a.account", folder / "office.key"
+    output("account", "create", account, "--dataset", "people", "--epsilon", 3)
+    central = [
+        "synopsis",
+        folder / "people.csv",
+        "--schema",
+        folder / "schema.toml",
+        "--epsilon",
+        1,
+        "--columns",
+        "age",
+    ]
+    for name, more in (("s", ["--sign", key]), ("u", [])):
+        pages = ["-o", folder / f"{name}.parquet", "--report", folder / f"{name}.html", "--columns", "age"]
+        output(*central, *pages, "--account", account, "--fresh", *more)
+    table = ["anonymize", folder / "people.csv", "--schema", folder / "schema.toml", "-k", 5]
+    output(*table, "-o", folder / "safe.csv", "--report", folder / "safe.html", "--sign", key, "--language", "de")
+    output("account", "sign", account, "--sign", key)
+    return folder
+
+
+@pytest.fixture
+def here(made: Path, tmp_path: Path) -> Path:
+    """A copy, to be damaged."""
+    return Path(shutil.copytree(made, tmp_path / "here"))
+
+
+def judged(folder: Path, *files: str, key: str = "office.key.pub", **more: Any) -> Any:
+    keys = [PublicKey.load(folder / key)] if key else []
+    paths = {name: folder / place for name, place in more.items() if name in ("page", "account")}
+    return verify([folder / file for file in files], keys=keys, **paths, heads=more.get("heads", ()))
+
+
+def contradictions(found: Any) -> str:
+    assert found.code == 1, found.to_dict()
+    return "; ".join(f"{a.about}, {a.name}: {a.detail}" for a in found.answers if a.result == "contradicted")
+
+
+def rewritten(page: Path, change: Any, **facts: Any) -> None:
+    """Change a page as someone would who knows its format: the digest of what it shows is made anew."""
+    before = page.read_text(encoding="utf-8")
+    text = change(put(before, FACTS, ""))
+    told = {**json.loads(held(before, FACTS)), **facts, "shown": digest(text)}
+    page.write_text(put(text, FACTS, json.dumps(told, ensure_ascii=False)), encoding="utf-8")
+
+
+def test_what_was_not_touched_holds_and_names_the_signer(made: Path) -> None:
+    found = judged(made, "s.parquet", page="s.html", account="a.account")
+    assert found.code == 0, found.to_dict()
+    told = {(a.about, a.name): a.result for a in found.answers}
+    for about, check in (("s.parquet", "seal"), ("s.parquet", "ledger"), ("s.parquet", "draws"), ("s.html", "page"),
+                         ("s.html", "text"), ("s.html", "key"), ("a.account", "account"),
+                         ("a.account", "signature"), ("s.parquet", "account")):  # fmt: skip
+        assert told[about, check] == "holds", (about, check)
+    assert "1-differential privacy" in found.promises[0]["promise"]
+    assert found.promises[0]["epsilon"] == "1"
+    assert PublicKey.load(made / "office.key.pub").fingerprint[:16] in found.rests
+    table = judged(made, "safe.csv", page="safe.html")
+    assert table.code == 0, table.to_dict()
+    assert any("k 5" in a.detail for a in table.answers if a.name == "recount")
+
+
+def test_without_a_key_everything_works_and_says_that_it_is_not_signed(made: Path) -> None:
+    assert "not signed" in (made / "u.html").read_text(encoding="utf-8")
+    found = judged(made, "u.parquet", page="u.html", key="")
+    assert found.code == 0
+    assert "not signed" in found.rests
+    assert "nothing is overspent" not in str(found.answers)
+    assert any("was not given" in a.detail for a in found.answers if a.name == "account")
+    assert "it is not signed by a key that you named" in contradictions(judged(made, "u.parquet", page="u.html"))
+
+
+def test_the_command_answers_in_words_codes_and_json(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = run("verify", made / "s.parquet", "--page", made / "s.html", "--key", made / "office.key.pub")
+    assert told.exit_code == 0
+    text = " ".join(told.output.split())
+    assert "Verdict: holds" in text
+    assert "This release satisfies 1-differential privacy" in text
+    assert "rests on the owner of key" in text
+    assert exit_code("verify", made / "s.parquet", "--page", made / "u.html") == 1
+    assert exit_code("verify", made / "people.csv") == 2
+    for wrong in (["--pgae", "x"], ["--page", made / "none.html"], []):
+        words = [made / "none.parquet"] if not wrong else [made / "s.parquet", *wrong]
+        assert exit_code("verify", *words) == 3
+    assert exit_code("verify") == 3
+    facts = json.loads(printed(capsys, "verify", made / "s.parquet", "--json"))
+    assert (facts["verdict"], facts["code"]) == ("holds", 0)
+    assert "Promised. This release satisfies" in " ".join(run("audit", made / "s.parquet").output.split())
+
+
+def test_an_edited_page_is_named(here: Path) -> None:
+    page = here / "u.html"
+    text = page.read_text(encoding="utf-8")
+    assert "2.72" in text
+    page.write_text(text.replace("2.72", "1.11"), encoding="utf-8")
+    assert "the page was edited" in contradictions(judged(here, "u.parquet", page="u.html", key=""))
+
+
+@pytest.mark.parametrize("change", [
+    lambda text: text.replace("2.72", "1.11"),
+    lambda text: text.replace("</style>", "b { font-size: 0 } b::after { content: 'ε = 0.1' }</style>"),
+    lambda text: text.replace("<main>", "<main><h2>ε = 0.1</h2>"),
+], ids=["text", "style", "added"])  # fmt: skip
+def test_a_page_that_shows_other_numbers_than_it_carries_is_named(here: Path, change: Any) -> None:
+    rewritten(here / "u.html", change)
+    found = judged(here, "u.parquet", page="u.html", key="")
+    assert "written again from the file, the page shows something else" in contradictions(found)
+    assert "the page was edited" not in contradictions(found)
+
+
+def test_a_page_that_carries_other_facts_is_named(here: Path) -> None:
+    facts = json.loads(held((here / "u.html").read_text(encoding="utf-8"), FACTS))
+    rewritten(here / "u.html", lambda text: text, promise={**facts["promise"], "epsilon": 0.1})
+    assert "another promise than the file: epsilon" in contradictions(judged(here, "u.parquet", page="u.html", key=""))
+    rewritten(here / "u.html", lambda t: t, promise=facts["promise"], account={**facts["account"], "remaining": 2.9})
+    found = judged(here, "u.parquet", page="u.html", account="a.account", key="")
+    assert "another remaining than the account" in contradictions(found)
+
+
+def test_a_page_of_another_version_is_not_checkable_without_a_signature(here: Path) -> None:
+    rewritten(here / "u.html", lambda text: text.replace("2.72", "1.11"), reported_by="0.9")
+    found = judged(here, "u.parquet", page="u.html", key="")
+    assert found.code == 2
+    assert any("written by version 0.9" in a.detail for a in found.answers if a.result == "not checkable")
+    rewritten(here / "s.html", lambda text: text.replace("2.72", "1.11"), reported_by="0.9")
+    assert "s.html, signature: it is not signed" in contradictions(judged(here, "s.parquet", page="s.html"))
+
+
+def test_swapped_pages_and_files_are_named(here: Path) -> None:
+    assert "page of another file: s.parquet" in contradictions(judged(here, "u.parquet", page="s.html", key=""))
+    shutil.copy(here / "u.parquet", here / "s.parquet")
+    said = contradictions(judged(here, "s.parquet"))
+    assert "s.parquet, signature: it is not the file that was signed under this name" in said
+
+
+def test_a_resealed_file_with_another_promise_is_named(here: Path) -> None:
+    """The seal holds again; page, signature and account do not."""
+    place = promise_place(here / "safe.csv")
+    promise = Guarantee.from_json(place.read_bytes())
+    weaker = {**promise.parameters, "required": {"k": 2}, "reached": {"k": 2}}
+    sealed = replace(promise, parameters=weaker).seal((here / "safe.csv").read_bytes())
+    place.write_text(sealed.to_json(indent=2) + "\n", encoding="utf-8")
+    assert judged(here, "safe.csv", key="").code == 1
+    said = contradictions(judged(here, "safe.csv", page="safe.html"))
+    assert "safe.csv.guarantee.json, signature: it is not the guarantee that was signed" in said
+    assert "the guarantee is not the one that was signed with this file" in said
+    assert "the page states another promise than the file" in said
+    (here / "safe.csv.signature.json").unlink()
+    rewritten(here / "safe.html", lambda text: put(text, SIGNATURE, ""), signer=None)
+    assert "another promise than the file" in contradictions(judged(here, "safe.csv", page="safe.html", key=""))
+    assert "the account does not know this file" in contradictions(
+        judged(here, "safe.csv", account="a.account", key="")
+    )
+
+
+def test_an_account_that_was_cut_back_is_named_if_a_later_head_is_given(here: Path) -> None:
+    whole = (here / "a.account").read_text(encoding="utf-8").splitlines(keepends=True)
+    head = f"sha256:{whole[-1].split()[-1]}"
+    (here / "a.account").write_text("".join(whole[:-2]), encoding="utf-8")  # the second release never happened
+    said = contradictions(judged(here, "s.parquet", account="a.account"))
+    assert "the head that was signed: it was cut back" in said
+    (here / "a.account.signature.json").unlink()
+    assert judged(here, "s.parquet", account="a.account").code == 0
+    assert "a head that you gave" in contradictions(judged(here, "s.parquet", account="a.account", heads=[head]))
+    said = contradictions(judged(here, "u.parquet", page="u.html", account="a.account", key=""))
+    assert "the head on the page" in said
+    assert "it was cut back" in said
+    (here / "a.account").write_text("".join(whole).replace('"1"', '"2"', 1), encoding="utf-8")
+    assert "damaged or was edited" in contradictions(judged(here, "s.parquet", account="a.account"))
+
+
+def test_a_forged_signature_is_named(here: Path) -> None:
+    place = here / "s.parquet.signature.json"
+    facts = json.loads(place.read_bytes())
+    digest_of_u = json.loads(held((here / "u.html").read_text(encoding="utf-8"), FACTS))["file_sha256"]
+    facts["statement"]["files"][0]["sha256"] = digest_of_u
+    place.write_text(json.dumps(facts), encoding="utf-8")
+    shutil.copy(here / "u.parquet", here / "s.parquet")
+    assert "not one of this statement" in contradictions(judged(here, "s.parquet"))
+    for damage in ({"format_version": 0}, {"more": 1}, {"signature": "00"}, {"format_version": True}):
+        place.write_text(json.dumps({**facts, **damage}), encoding="utf-8")
+        assert "the signature is damaged" in contradictions(judged(here, "s.parquet"))
+
+
+def test_another_key_with_the_same_name_is_another_key(here: Path) -> None:
+    """A forger signs anew with a key of the same name; names are claims."""
+    mine = SigningKey.load(here / "other.key")
+    place = here / "s.parquet.signature.json"
+    old = Signature.from_json(place.read_bytes()).statement
+    signed = mine.sign(**{n: getattr(old, n) for n in old.__dict__ if n not in ("name", "key")})
+    place.write_text(json.dumps(signed.to_dict()), encoding="utf-8")
+    said = contradictions(judged(here, "s.parquet"))
+    assert "calls itself Data office like a key that you named, and is another key" in said
+    found = judged(here, "s.parquet", key="")
+    assert found.code == 0
+    assert any("which is unknown: you named no key" in a.detail for a in found.answers)
+    assert "who is unknown to you" in found.rests
+    both = [PublicKey.load(here / name) for name in ("office.key.pub", "other.key.pub")]
+    found = verify([here / "s.parquet"], keys=both)
+    assert any("several of your keys are called Data office" in a.detail for a in found.answers)
+
+
+def test_a_signature_that_was_taken_away_is_named(here: Path) -> None:
+    (here / "s.parquet.signature.json").unlink()
+    page = here / "s.html"
+    assert judged(here, "s.parquet", page="s.html").code == 0  # it is in the page too
+    page.write_text(put(page.read_text(encoding="utf-8"), SIGNATURE, ""), encoding="utf-8")
+    assert "no such signature is here" in contradictions(judged(here, "s.parquet", page="s.html", key=""))
+    assert "not signed by a key that you named" in contradictions(judged(here, "s.parquet"))
+
+
+def test_an_older_release_is_not_taken_for_the_newest(here: Path) -> None:
+    central = ["synopsis", here / "people.csv", "--schema", here / "schema.toml", "--epsilon", 1, "--overwrite"]
+    shutil.copy(here / "s.parquet", here / "old.parquet")
+    output(
+        *central, "-o", here / "s.parquet", "--account", here / "a.account", "--fresh", "--sign", here / "office.key"
+    )
+    found = judged(here, "old.parquet", account="a.account", key="")
+    assert any("a later release has the same file name: entry 3" in a.detail for a in found.answers)
+    assert "not signed" in contradictions(judged(here, "old.parquet"))  # an old signature is about other bytes
+
+
+def test_names_that_look_alike_are_spelled_out(here: Path) -> None:
+    shutil.copy(here / "s.parquet", here / "s.p\u0430rquet")
+    shutil.copy(here / "s.parquet.signature.json", here / "s.p\u0430rquet.signature.json")
+    found = judged(here, "s.p\u0430rquet")
+    assert any("[with U+0430]" in a.about for a in found.answers)
+    assert any("it had another name then: s.parquet" in a.detail for a in found.answers)
+    key = replace(PublicKey.load(here / "office.key.pub"), name="D\u0430ta\u202eoffice")
+    told = verify([here / "s.parquet"], keys=[key]).to_dict()
+    assert "U+0430, U+202E" in json.dumps(told, ensure_ascii=False)
+
+
+def test_what_cannot_be_checked_is_said(made: Path, tmp_path: Path) -> None:
+    assert judged(made, "people.csv", key="").code == 2
+    shutil.copy(made / "safe.csv", tmp_path / "safe.csv")
+    shutil.copy(made / "safe.html", tmp_path / "safe.html")
+    found = verify([tmp_path / "safe.csv"], tmp_path / "safe.html")
+    assert found.code == 2
+    assert any("whose promise cannot be read" in a.detail for a in found.answers)
+    (tmp_path / "page.html").write_text("<!doctype html><p>ε = 0.1</p>", encoding="utf-8")
+    assert verify([made / "u.parquet"], tmp_path / "page.html").code == 2
+    seeded = dc.GridSynopsis(1.0, (0, 1), 2, random_state=1).fit([[0.2], [0.7]]).synopsis_
+    seeded.save(tmp_path / "seeded.parquet")
+    assert "seeded" in contradictions(verify([tmp_path / "seeded.parquet"]))
+
+
+def test_every_verb_that_writes_a_release_signs_it(made: Path, tmp_path: Path) -> None:
+    (tmp_path / "answers.csv").write_text("answer\n" + "yes\nno\n" * 30, encoding="utf-8")
+    table, key = ["--schema", made / "schema.toml"], ["--sign", made / "office.key"]
+    noisy = ["perturb", made / "people.csv", *table, "--epsilon", 1, "--radius", 5, "--category-epsilon", 1]
+    verbs = {
+        "noisy.csv": [*noisy, "-o", "noisy.csv", "--report", "noisy.html"],
+        "reports.bin": ["sketch", "encode", "answers.csv", "--epsilon", 1, "--domain", "yes,no", "-o", "reports.bin"],
+        "syn.synopsis.parquet": ["synthesize", made / "people.csv", *table, "--epsilon", 1, "-o", "syn.csv"],
+        "c.parquet": ["cluster", made / "people.csv", *table, "--epsilon", 1, "--columns", "age,hours",
+                      "--n-clusters", 2, "-o", "c.csv", "--release", "c.parquet"],
+        "r.html": ["report", made / "u.parquet", "-o", "r.html"],
+    }  # fmt: skip
+    for name, words in verbs.items():
+        words = [tmp_path / w if str(w).endswith((".csv", ".bin", ".html", ".parquet")) else w for w in words]
+        output(*words, *key)
+        near = [*tmp_path.glob("*.signature.json")]
+        assert len(near) == 1, name
+        given = [made / "u.parquet", tmp_path / name] if name == "r.html" else [tmp_path / name]
+        found = verify([*given, *near], keys=[PublicKey.load(made / "office.key.pub")])
+        assert found.code == 0, found.to_dict()
+        near[0].unlink()
+    wrong = run("synopsis", made / "people.csv", *table, "--epsilon", 1, "-o", tmp_path / "x.parquet", "--report",
+                "/dev/null", *key, catch=True)  # fmt: skip
+    assert "a file if it is to be signed" in str(wrong.exception)
+
+
+def test_rows_and_the_model_behind_them_are_checked_together(made: Path, tmp_path: Path) -> None:
+    account, table = tmp_path / "a.account", ["--schema", made / "schema.toml", "--epsilon", 1]
+    output("account", "create", account, "--dataset", "people", "--epsilon", 3)
+    more = ["-o", tmp_path / "syn.csv", "--report", tmp_path / "syn.html", "--account", account]
+    output("synthesize", made / "people.csv", *table, *more, "--sign", made / "office.key")
+    (tmp_path / "answers.csv").write_text("answer\n" + "yes\nno\n" * 30, encoding="utf-8")
+    sketch = ["sketch", "encode", tmp_path / "answers.csv", "--epsilon", 1, "--domain", "yes,no"]
+    output(*sketch, "-o", tmp_path / "reports.bin", "--account", account)
+    rows, model = tmp_path / "syn.csv", tmp_path / "syn.synopsis.parquet"
+    key = [PublicKey.load(made / "office.key.pub")]
+    found = verify([rows, model], tmp_path / "syn.html", account, key)
+    assert found.code == 0, found.to_dict()
+    alone = verify([rows], tmp_path / "syn.html", account, key)
+    assert alone.code == 2
+    assert any("give syn.synopsis.parquet too" in a.detail for a in alone.answers)
+    reports = verify([tmp_path / "reports.bin"], account=account)
+    assert any("the account knows it as entry 2" in a.detail for a in reports.answers), reports.to_dict()
+
+
+def test_private_keys_are_encrypted_or_closed_to_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DISCREET_KEY_PASSPHRASE", "correct horse")
+    told = printed(capsys, "key", "create", tmp_path / "a.key", "--name", "Ward 3")
+    assert b"ENCRYPTED" in (tmp_path / "a.key").read_bytes()
+    key = SigningKey.load(tmp_path / "a.key")
+    assert key.public.name == "Ward 3"
+    assert key.public.fingerprint in "".join(told.split())
+    assert key.public.fingerprint in printed(capsys, "key", "show", tmp_path / "a.key.pub")
+    with pytest.raises(FormatError, match="passphrase is wrong"):
+        SigningKey.load(tmp_path / "a.key", "battery")
+    monkeypatch.delenv("DISCREET_KEY_PASSPHRASE")
+    with pytest.raises(DataSourceError, match="set DISCREET_KEY_PASSPHRASE"):
+        SigningKey.load(tmp_path / "a.key")
+    output("key", "create", tmp_path / "b.key", "--no-passphrase")
+    assert (tmp_path / "b.key").stat().st_mode & 0o077 == 0
+    (tmp_path / "b.key").chmod(0o644)
+    with pytest.raises(DataSourceError, match="chmod 600"):
+        SigningKey.load(tmp_path / "b.key")
+    with pytest.raises(DataSourceError, match="already exists"):
+        SigningKey.create(tmp_path / "b.key", "", None)
+
+
+def test_without_the_extra_signatures_are_not_checkable(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [n for n in sys.modules if n.partition(".")[0] == "cryptography"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    found = judged(made, "s.parquet", page="s.html", key="")
+    assert found.code == 2
+    assert any(re.search(r"pip install 'discreet\[sign\]'", a.detail) for a in found.answers)
+    with pytest.raises(MissingExtra):
+        SigningKey.load(made / "office.key")
