@@ -27,7 +27,8 @@ def show_anonymous(result: Any) -> None:
         return
     left_out, gone = result.figures["left_out"], result.figures["without_value"]
     facts = release.guarantee.parameters
-    why = "" if not gone else " for missing values" if gone == left_out else f", {gone:,} of them for missing values"
+    causes = ((gone, "for missing values"), (facts.get("left_out_over_most_rows"), "because their person has more"))
+    why = "".join(f" {said}" if n == left_out else f", {n:,} of them {said}" for n, said in causes if n)
     console.print(
         f"[bold]Table.[/] {counted(len(release), 'row')} in "
         f"{counted(facts.get('cells', facts.get('groups')), 'group')}; "
