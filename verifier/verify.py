@@ -11,7 +11,6 @@ From top to bottom: JSON, numbers, guarantees, ledgers, tables, accounts, pages,
 """
 
 import argparse
-import codecs
 import hashlib
 import html
 import json
@@ -116,10 +115,6 @@ def written(value, canonical=False, indent="", inner=""):
     return ends[0] + ("," if canonical else ", ").join(items) + ends[1]
 
 
-def canonical_bytes(value):
-    return written(value, canonical=True).encode("ascii")
-
-
 def sha256(data):
     return hashlib.sha256(data).hexdigest()
 
@@ -132,23 +127,17 @@ def is_seal(text):
     return isinstance(text, str) and text.startswith("sha256:") and is_hex(text[7:], 64)
 
 
-def fields(value, names, what):
-    """Check that an object has exactly these fields."""
-    need(isinstance(value, dict), f"{what} is not an object")
-    need(set(value) == set(names), f"{what} has missing or unknown fields: {sorted(set(value) ^ set(names))}")
+def is_version(value, version, name="format_version"):
+    return isinstance(value[name], Number) and value[name].text == str(version)
 
 
 # ------------------------------------------------------------------------------------------------------------- numbers
 
-INFINITE = math.inf
-
 
 def rational(value, what):
-    """Read an exact rational: a text such as "97/100", or an integer; "inf" is infinite."""
+    """Read an exact rational: a text such as "97/100", or a number of JSON; "inf" is infinite."""
     if value == "inf":
-        return INFINITE
-    if isinstance(value, Number) and value.whole:
-        return Fraction(value.value)
+        return math.inf
     if isinstance(value, Number) and math.isfinite(value.value):
         return Fraction(value.value)
     need(isinstance(value, str) and re.fullmatch(r"-?\d{1,4000}(/\d{1,4000})?", value), f"{what} is not a rational")
@@ -162,7 +151,7 @@ def nearest(value):
     try:
         return float(value)
     except OverflowError:
-        return INFINITE
+        return math.inf
 
 
 def number(value, what):
@@ -181,200 +170,173 @@ def shown(value):
 
 # ------------------------------------------------------------------------------------------------------------ guarantee
 
-FIELDS = (
-    "format", "format_version", "model", "epsilon", "delta", "accounting", "spent", "unit", "neighbours", "ledger",
-    "parameters", "domain", "assumptions", "seeded", "version", "digest",
-)  # fmt: skip
+FIELDS = ("format", "format_version", "model", "epsilon", "delta", "accounting", "spent", "unit", "neighbours",
+          "ledger", "parameters", "domain", "assumptions", "seeded", "version", "digest")
+
+
+ROLES = ("attribute", "quasi-identifier", "sensitive", "identifier", "person")
 
 
 def checked_guarantee(value):
     """Check the fields of a guarantee and their types."""
     need(isinstance(value, dict) and tuple(value) == FIELDS, "it has not the fields of a guarantee, in their order")
-    need(value["format"] == "discreet.guarantee", "it is not a guarantee")
-    need(value["format_version"] == Number("2") and value["format_version"].whole, "its version is unknown")
+    need(value["format"] == "discreet.guarantee" and is_version(value, 2), "it is not a guarantee of version 2")
     need(value["model"] in ("central", "local", "metric", "shuffled", "syntactic"), "its model is unknown")
     need(value["accounting"] in ("epsilon", "rho"), "its accounting is unknown")
-    for name in ("unit", "neighbours", "version"):
-        need(isinstance(value[name], str), f"{name} is not a text")
-    need(isinstance(value["ledger"], list), "ledger is not a list")
-    need(isinstance(value["parameters"], dict), "parameters are not an object")
+    need(all(isinstance(value[n], str) and value[n] for n in ("unit", "neighbours", "version")), "unit or version is no text")
     texts = value["assumptions"]
-    need(isinstance(texts, list) and all(isinstance(text, str) for text in texts), "assumptions are not texts")
-    need(isinstance(value["seeded"], bool), "seeded is neither true nor false")
+    need(isinstance(texts, list) and all(isinstance(text, str) for text in texts) and len(set(texts)) == len(texts),
+         "assumptions are not different texts")
+    need(isinstance(value["ledger"], list) and isinstance(value["seeded"], bool), "ledger or seeded is damaged")
     need(value["digest"] is None or is_seal(value["digest"]), "its seal is not a seal")
-    delta = number(value["delta"], "delta")
-    need(0 <= delta < 1, "delta is not between 0 and 1")
+    need(0 <= number(value["delta"], "delta") < 1, "delta is not between 0 and 1")
     if value["model"] == "syntactic":
         need(value["epsilon"] is None, "a syntactic promise has no epsilon")
-    elif value["epsilon"] != "inf":
-        need(number(value["epsilon"], "epsilon") >= 0, "epsilon is negative")
-    need(rational(value["spent"], "spent") >= 0, "spent is negative")
-    if value["domain"] is not None:
-        need(isinstance(value["domain"], dict), "domain is not an object")
-        need(isinstance(value["domain"].get("columns"), dict), "domain has no columns")
-        for name, declared in value["domain"]["columns"].items():
-            need(isinstance(declared, dict), f"the declaration of {name} is not an object")
+    else:
+        need(value["epsilon"] == "inf" or number(value["epsilon"], "epsilon") >= 0, "epsilon is negative")
+    need(isinstance(value["spent"], str) and rational(value["spent"], "spent") >= 0, "spent is not a rational")
+    need(isinstance(value["parameters"], dict), "parameters are not an object")
+    columns = part(part(value, "domain"), "columns")
+    for declared in columns.values():
+        need(isinstance(declared, dict) and declared.get("role") in ROLES and declared.get("missing") in ("drop", "own"),
+             "the declaration of a column is damaged")
     return value
+
+
+def part(value, name):
+    """Return an object inside an object, which may be absent."""
+    found = value.get(name)
+    need(found is None or isinstance(found, dict), f"{name} is not an object")
+    return found or {}
 
 
 def guarantee_file(data):
     """Read the file of a guarantee, which has one of two layouts."""
     found = parsed(data)
-    layouts = [written(found, indent=indent) + "\n" for indent in ("", "  ")]
-    need(data in [layout.encode("utf-8") for layout in layouts], "its layout is another: it was changed")
+    need(data in [f"{written(found, indent=i)}\n".encode() for i in ("", "  ")], "it was changed: its layout is another")
     return checked_guarantee(found)
 
 
 def seal(guarantee, payload):
-    head = canonical_bytes({name: value for name, value in guarantee.items() if name != "digest"})
+    head = written({name: value for name, value in guarantee.items() if name != "digest"}, canonical=True).encode()
     return "sha256:" + sha256(len(head).to_bytes(8, "big") + head + payload)
 
 
 # --------------------------------------------------------------------------------------------------------------- ledger
 
-LAWS = {
-    "laplace": ("l1", "rows", "scale"), "flip": ("l1", "rows", "scale"), "max-norm": ("linf", "rows", "scale"),
-    "isotropic": ("l2_squared", "rows", "scale"), "choice": ("span", "rows", "scale"),
-    "choices": ("span", "rows", "scale"), "privtree": ("l1", "rows", "scale", "bias"),
-    "gaussian": ("l2_squared", "rows", "scale"), "selection": ("epsilon",), "sampling": ("epsilon",),
-    "report": ("epsilon",),
-}  # fmt: skip
+NOISE = {"laplace": "l1", "flip": "l1", "max-norm": "linf", "isotropic": "l2_squared", "choice": "span",
+         "choices": "span", "privtree": "l1", "gaussian": "l2_squared"}
+STATED = ("selection", "sampling", "report")
 
 
 def root_up(value):
-    """Return a root that is rounded up to a multiple of 2^-40, divided by the denominator."""
+    """Return the root of a rational, rounded up as the format says."""
     exact = value.numerator * value.denominator << 80
     root = math.isqrt(exact)
     return Fraction(root + (root * root < exact), value.denominator << 40)
 
 
 def privtree_loss(scale, bias):
-    a, total, j = math.exp(-1 / scale), 0.0, 0
-    while j < 10_000_000:
-        j += 1
+    a, total = math.exp(-1 / scale), 0.0
+    for j in range(1, 1_000_000):
         q = math.exp(-j * bias / scale)
         term = math.log1p(q * (1 - a) / (1 + a - q))
         total += term
         if term <= 2**-60 / scale:
             return 2 / scale + (total + 4 * term) * (1 + 2**-36)
-    raise Unchecked("the sum of a privtree line is too long")
+    raise Wrong("the sum of a privtree line is too long")
 
 
 def draw_cost(draw, unit):
     """Return the cost of a draw in a unit, and the relative difference that is accepted."""
-    need(isinstance(draw, dict) and draw.get("law") in LAWS, "the law of a draw is unknown")
-    law = draw["law"]
-    optional = {"law", "number"} | ({"delta"} if LAWS[law] == ("epsilon",) else set())
-    need(set(LAWS[law]) <= set(draw) <= set(LAWS[law]) | optional, f"a draw of {law} has other fields")
-    values = {name: rational(draw[name], name) for name in draw if name != "law"}
-    need(all(value >= 0 for value in values.values()), "a number of a draw is negative")
-    need(values.get("rows", 1) >= 1, "rows is below 1")
-    need("delta" not in values or unit == "epsilon", "a draw with delta has no price in rho")
-    if law == "gaussian":
+    law = draw.get("law") if isinstance(draw, dict) else None
+    need(law in NOISE or law in STATED, "the law of a draw is unknown")
+    must = {"epsilon"} if law in STATED else {NOISE[law], "rows", "scale"} | ({"bias"} if law == "privtree" else set())
+    may = must | {"law", "number"} | ({"delta"} if law in STATED else set())
+    need(must <= set(draw) <= may, f"a draw of {law} has other fields")
+    value = {name: rational(draw[name], name) for name in draw if name != "law"}
+    need(all(v >= 0 for v in value.values()) and value.get("rows", 1) >= 1, "a number of a draw is too small")
+    need(unit == "epsilon" or "delta" not in value, "a draw with delta has no price in rho")
+    if law in STATED:
+        cost = value["epsilon"]
+    elif value["scale"] == 0:
+        cost = math.inf
+    elif law == "gaussian":
         need(unit == "rho", "Gaussian noise has no price in epsilon")
-        return over(values["l2_squared"] * values["rows"], 2 * values["scale"] ** 2), 0
-    if LAWS[law] == ("epsilon",):
-        cost, slack = values["epsilon"], 0
+        return value["l2_squared"] * value["rows"] / (2 * value["scale"] ** 2), 0
     elif law == "privtree":
-        need(values["bias"] > 0, "bias is not positive")
-        if values["scale"] == 0:
-            cost, slack = INFINITE, 0
-        else:
-            cost = values["rows"] * Fraction(privtree_loss(nearest(values["scale"]), nearest(values["bias"])))
-            slack = 1e-9
+        cost = value["rows"] * Fraction(privtree_loss(nearest(value["scale"]), nearest(value["bias"])))
     else:
-        size = root_up(values["l2_squared"]) if law == "isotropic" else values[LAWS[law][0]]
-        cost, slack = over(size * values["rows"], values["scale"]), 0
-    if unit == "rho":
-        cost, slack = cost * cost / (8 if law == "choice" else 2), 2 * slack
-    return cost, slack
+        size = root_up(value["l2_squared"]) if law == "isotropic" else value[NOISE[law]]
+        cost = size * value["rows"] / value["scale"]
+    cost = cost if unit == "epsilon" else cost * cost / (8 if law == "choice" else 2)
+    return cost, 1e-9 if law == "privtree" else 0
 
 
-def over(top, bottom):
-    return INFINITE if bottom == 0 else top / bottom
-
-
-def line_cost(line, unit, faults, outside):
-    """Return what a line states that it costs; note what does not add up, what is not paid, and external lines."""
-    need(isinstance(line, dict) and isinstance(line.get("label"), str), "a line has no label")
-    content = set(line) - {"label", "amount", "kind"}
-    need(len(content) == 1 and len(line) == 4, f"the line {line['label']} has missing or unknown fields")
-    amount = rational(line["amount"], f"the amount of {line['label']}")
-    need(amount > 0, f"the amount of {line['label']} is not positive")
-    kind, (what,) = line["kind"], content
+def line_cost(line, unit, wrong, outside):
+    """Return what a line states that it costs; list what does not add up, is not paid, or was charged by hand."""
+    label = line.get("label") if isinstance(line, dict) else None
+    content = set(line) - {"label", "amount", "kind"} if isinstance(label, str) else ()
+    need(len(content) == 1 and len(line) == 4, f"the line {label} has missing or unknown fields")
+    amount, kind, (what,) = rational(line["amount"], f"the amount of {label}"), line["kind"], content
+    need(isinstance(line["amount"], str) and amount > 0, f"the amount of {label} is not a positive rational")
+    need(kind in ("sequential", "parallel") or (kind == "pure" and what == "parts" and unit == "rho"),
+         f"the kind of {label} is unknown")
     if what == "parts":
-        need(isinstance(line["parts"], list) and line["parts"], f"the parts of {line['label']} are not a list")
-        need(kind in ("sequential", "parallel") or (kind == "pure" and unit == "rho"), f"{kind} is not a kind")
-        costs = [line_cost(part, "epsilon" if kind == "pure" else unit, faults, outside) for part in line["parts"]]
+        need(isinstance(line["parts"], list) and line["parts"], f"the parts of {label} are not a list")
+        costs = [line_cost(inner, "epsilon" if kind == "pure" else unit, wrong, outside) for inner in line["parts"]]
         cost = max(costs) if kind == "parallel" else sum(costs)
         cost = cost * cost / 2 if kind == "pure" else cost
         if cost != amount:
-            faults["ledger"].append(f"{line['label']} states {shown(amount)} and its parts cost {shown(cost)}")
-        return amount
-    need(kind in ("sequential", "parallel"), f"{kind} is not a kind")
-    if what == "draws":
-        need(isinstance(line["draws"], list), f"the draws of {line['label']} are not a list")
+            wrong["ledger"].append(f"{label} states {shown(amount)}, and its parts cost {shown(cost)}")
+    elif what == "draws":
+        need(isinstance(line["draws"], list) and line["draws"], f"the draws of {label} are not a list")
         for draw in line["draws"]:
             try:
                 cost, slack = draw_cost(draw, unit)
+                need(cost <= amount or (slack and nearest(cost) <= nearest(amount) * (1 + slack)),
+                     f"{shown(amount)} is paid for a draw that costs {shown(cost)}")
             except Wrong as error:
-                faults["draws"].append(f"{line['label']}: {error}")
-                continue
-            paid = cost <= amount if slack == 0 else nearest(cost) <= nearest(amount) * (1 + slack)
-            if not paid:
-                faults["draws"].append(f"{line['label']} pays {shown(amount)} for a draw that costs {shown(cost)}")
+                wrong["draws"].append(f"{label}: {error}")
     else:
-        need(what in ("unused", "external") and line[what] is True, f"the line {line['label']} has unknown fields")
-        if what == "external":
-            outside.append(line["label"])
+        need(what in ("unused", "external") and line[what] is True, f"the line {label} has unknown fields")
+        outside += [label] if what == "external" else []
     return amount
 
 
 def epsilon_of_rho(rho, delta):
     if rho == 0:
         return 0.0
-    if rho == INFINITE or delta == 0:
-        return INFINITE
+    if rho == math.inf or delta == 0:
+        return math.inf
     log = math.log(delta)
-    centre = math.sqrt(max(-log, 0.001) / rho)
-    least = INFINITE
-    for step in range(-3000, 3001):
-        g = centre * 10 ** (step / 1000)
-        least = min(least, rho * (1 + g) - math.log1p(1 / g) - (log + math.log1p(g)) / g)
+    steps = [math.sqrt(max(-log, 0.001) / rho) * 10 ** (x / 1000) for x in range(-3000, 3001)]
+    least = min(rho * (1 + g) - math.log1p(1 / g) - (log + math.log1p(g)) / g for g in steps)
     return max(least, 0.0) * (1 + 1e-9) + 1e-14
 
 
 def check_ledger(guarantee, say):
     """Add the ledger up again, and check that each line pays for its draws."""
-    if guarantee["model"] == "syntactic" and not guarantee["ledger"]:
-        need(rational(guarantee["spent"], "spent") == 0, "nothing is in the ledger, and something was spent")
-        say("ledger", NOTE, "does not apply: this promise has no privacy budget")
-        return
-    faults, outside, unit = {"ledger": [], "draws": []}, [], guarantee["accounting"]
+    wrong, outside, unit, total = {"ledger": [], "draws": []}, [], guarantee["accounting"], 0
+    spent, lines, tabular = rational(guarantee["spent"], "spent"), guarantee["ledger"], guarantee["model"] == "syntactic"
+    if tabular and not lines and spent == 0:
+        return say("ledger", NOTE, "does not apply: this promise has no privacy budget")
     try:
-        need(guarantee["ledger"], "the ledger is empty")
-        total = sum(line_cost(line, unit, faults, outside) for line in guarantee["ledger"])
-        spent = rational(guarantee["spent"], "spent")
+        need(lines, "the ledger is empty")
+        total = sum(line_cost(line, unit, wrong, outside) for line in lines)
         if total != spent:
-            faults["ledger"].append(f"the lines cost {shown(total)}, and {shown(spent)} is stated")
-        if guarantee["model"] != "syntactic":
-            stated = guarantee["epsilon"]
-            stated = INFINITE if stated == "inf" else number(stated, "epsilon")
-            if unit == "epsilon":
-                same, right = stated == nearest(spent), nearest(spent)
-            else:
-                right = epsilon_of_rho(nearest(spent), number(guarantee["delta"], "delta"))
-                same = stated == right or abs(stated - right) <= 1e-8 * max(abs(right), abs(stated))
-            if not same:
-                faults["ledger"].append(f"epsilon is {right:.9g}, and {stated:.9g} is stated")
+            wrong["ledger"].append(f"the lines cost {shown(total)}, and {shown(spent)} is stated")
+        stated = guarantee["epsilon"]
+        stated = math.inf if stated == "inf" else 0 if tabular else number(stated, "epsilon")
+        delta = number(guarantee["delta"], "delta")
+        right = 0 if tabular else nearest(spent) if unit == "epsilon" else epsilon_of_rho(nearest(spent), delta)
+        if stated != right and not (unit == "rho" and abs(stated - right) <= 1e-8 * right < math.inf):
+            wrong["ledger"].append(f"epsilon is {right:.9g}, and {stated:.9g} is stated")
     except Wrong as error:
-        faults["ledger"].append(str(error))
-        total = 0
-    lines = len(guarantee["ledger"])
-    say("ledger", CONTRADICTED if faults["ledger"] else HOLDS,
-        "; ".join(faults["ledger"]) or f"{lines} lines add up to the stated {shown(total)} ({unit})")  # fmt: skip
-    say("draws", CONTRADICTED if faults["draws"] else HOLDS,
-        "; ".join(faults["draws"]) or "each line pays for the noise that it states")  # fmt: skip
+        wrong["ledger"].append(str(error))
+    for name, text in (("ledger", f"{len(lines)} lines add up to the stated {shown(total)} ({unit})"),
+                       ("draws", "each line pays for the noise that it states")):
+        say(name, CONTRADICTED if wrong[name] else HOLDS, "; ".join(wrong[name]) or text)
     if outside:
         say("external", NOT_CHECKED, f"charged by hand: {', '.join(outside)}")
 
@@ -382,86 +344,62 @@ def check_ledger(guarantee, say):
 # --------------------------------------------------------------------------------------------------------------- tables
 
 
-def table_text(data, dialect):
-    """Decode a CSV file."""
-    name = dialect.get("encoding", "utf-8")
-    need(name in ("utf-8", "utf-16", "latin-1", "windows-1252"), f"the encoding {name} is unknown")
-    if name == "utf-8" and data.startswith(codecs.BOM_UTF8):
-        data = data[3:]
-    try:
-        return data.decode(name)
-    except UnicodeError:
-        raise Wrong(f"it is not text in {name}") from None
-
-
 def csv_rows(text, delimiter):
     """Read CSV: a list of rows of texts, with None for an empty field without quotes."""
-    rows, row, at, end = [], [], 0, len(text)
-    plain = re.compile(f'[^{re.escape(delimiter)}\r\n]*')
-    while at < end or row:
-        if text.startswith('"', at):
-            parts, at = [], at + 1
-            while True:
-                close = text.find('"', at)
-                need(close >= 0, "a quote is not closed")
-                parts.append(text[at:close])
-                at = close + 1
-                if not text.startswith('"', at):
-                    break
-                parts.append('"')
-                at += 1
-            rest = plain.match(text, at)
-            row.append("".join(parts) + rest.group())
-            at = rest.end()
-        else:
-            found = plain.match(text, at)
-            row.append(found.group() or None)
-            at = found.end()
-        if text.startswith(delimiter, at):
-            at += 1
-            continue
-        rows.append(row)
-        row = []
-        at += 2 if text.startswith("\r\n", at) else 1
+    rows, row, at = [], [], 0
+    plain = re.compile(f"[^{re.escape(delimiter)}\r\n]*")
+    while at < len(text) or row:
+        pieces, quotes = [], text.startswith('"', at)
+        while text.startswith('"', at):
+            close = text.find('"', at + 1)
+            need(close >= 0, "a quote is not closed")
+            pieces.append(text[at + 1 : close])
+            at = close + 1
+        rest = plain.match(text, at)
+        row.append('"'.join(pieces) + rest.group() if quotes else rest.group() or None)
+        at = rest.end()
+        if not text.startswith(delimiter, at):
+            rows.append(row)
+            row = []
+            at += text.startswith("\r\n", at)
+        at += 1
     return rows
 
 
 def read_table(parts, parameters):
     """Return the columns of a table as lists of cells, by name."""
-    dialect = parameters.get("csv", {})
-    need(isinstance(dialect, dict), "parameters.csv is not an object")
-    columns, names = {}, None
+    dialect, columns, names = part(parameters, "csv"), {}, None
+    encoding, delimiter = dialect.get("encoding", "utf-8"), dialect.get("delimiter", ",")
+    need(encoding in ("utf-8", "utf-16", "latin-1", "windows-1252"), "its encoding is unknown")
+    need(isinstance(delimiter, str) and len(delimiter) == 1, "its delimiter is not one character")
     for data in parts:
-        rows = csv_rows(table_text(data, dialect), dialect.get("delimiter", ","))
-        need(rows, "it has no first line with names")
-        head = ["" if name is None else name for name in rows[0]]
-        need(len(set(head)) == len(head), "a column name occurs twice")
-        need(names in (None, head), "its parts have other columns")
+        try:
+            rows = csv_rows(data.decode("utf-8-sig" if encoding == "utf-8" else encoding), delimiter)
+        except UnicodeError:
+            raise Wrong(f"it is not text in {encoding}") from None
+        head = [name or "" for name in rows[0]] if rows else []
+        need(head and len(set(head)) == len(head), "a column name occurs twice, or there is none")
+        need(names in (None, head), "its parts have different columns")
         names = head
-        for name in names:
-            columns.setdefault(name, [])
         for row in rows[1:]:
             if row == [None] and len(names) > 1:
                 continue
             need(len(row) == len(names), f"a row has {len(row)} fields instead of {len(names)}")
             for name, cell in zip(names, row):
-                columns[name].append(cell)
-    if parameters.get("formulas") == "escaped":
-        for cells in columns.values():
-            cells[:] = [c[1:] if c and re.match("'+[-=+@\t\r]", c) else c for c in cells]
-    return columns
+                columns.setdefault(name, []).append(cell)
+    escaped = parameters.get("formulas") == "escaped"
+    return {n: [c[1:] if escaped and c and re.match("'+[-=+@\t\r]", c) else c for c in columns.get(n, [])] for n in names}
 
 
 def decimal_key(text, mark):
     """Return one text for all spellings of a number, or None if it is not a number."""
     found = re.fullmatch(rf"([+-]?)(\d*)(?:{re.escape(mark)}(\d*))?(?:[eE]([+-]?\d{{1,6}}))?", text.strip(" "))
-    if not found or not (found.group(2) or found.group(3)):
+    if not found or not (found[2] or found[3]):
         return None
-    sign, whole, part, power = found.groups()
-    digits = (whole + (part or "")).lstrip("0")
-    power = int(power or 0) - len(part or "")
+    digits = (found[2] + (found[3] or "")).lstrip("0")
     short = digits.rstrip("0")
-    return f"{'-' if sign == '-' else ''}{short}e{power + len(digits) - len(short)}" if short else "0"
+    power = int(found[4] or 0) - len(found[3] or "") + len(digits) - len(short)
+    return f"{'-' if found[1] == '-' else ''}{short}e{power}" if short else "0"
 
 
 def moment_key(text):
@@ -469,66 +407,7 @@ def moment_key(text):
     found = re.fullmatch(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?)?", text.strip(" "))
     if not found:
         return None
-    day, clock, seconds, part, zone = found.groups()
-    return f"{day} {clock or '00:00'}{seconds or ':00'}{(part or '').rstrip('0').rstrip('.')}{zone or ''}"
-
-
-def same_cells(cells, declared, mark):
-    """Number the cells of a column for grouping: equal numbers for cells that are the same."""
-    keys = cells
-    if "categories" not in declared and declared.get("kind") != "code":
-        numbers = [cell if cell is None else decimal_key(cell, mark) for cell in cells]
-        if all(key is not None for key, cell in zip(numbers, cells) if cell is not None):
-            keys = numbers
-    return keys
-
-
-def kind_of(declared, cells, mark):
-    if "categories" in declared:
-        return "category"
-    bounds = declared.get("bounds")
-    if isinstance(bounds, list) and bounds:
-        return "number" if isinstance(bounds[0], Number) else "moment"
-    numbers = all(decimal_key(cell, mark) is not None for cell in cells if cell is not None)
-    return "number" if numbers and declared.get("kind") != "code" else "category"
-
-
-def values_in_order(cells, declared, mark):
-    """Number sensitive values as for l and t; return the numbers, how many there are, and the kind."""
-    kind = kind_of(declared, cells, mark)
-    if kind == "category":
-        names = {str(c.text if isinstance(c, Number) else c): i for i, c in enumerate(declared.get("categories", []))}
-        keys = [c if c is None or c in names else c.strip() if c.strip() in names else c for c in cells]
-        order = lambda key: (names.get(key, len(names)), key)  # noqa: E731
-    elif kind == "number":
-        keys = [c if c is None else decimal_key(c, mark) or c for c in cells]
-        order = lambda key: (nearest_text(key), key)  # noqa: E731
-    else:
-        keys = [c if c is None else moment_key(c) or c for c in cells]
-        order = lambda key: key  # noqa: E731
-    found = sorted({key for key in keys if key is not None}, key=order)
-    numbers = {key: i for i, key in enumerate(found)}
-    numbers[None] = len(found)
-    return [numbers[key] for key in keys], len(found) + (None in keys), kind
-
-
-def nearest_text(text):
-    try:
-        return float(text)
-    except ValueError:
-        return INFINITE
-
-
-def entries(value, what):
-    """Return an object of the parameters, which may be absent."""
-    need(value is None or isinstance(value, dict), f"{what} is not an object")
-    return value or {}
-
-
-def names_of(value, what):
-    need(value is None or (isinstance(value, list) and all(isinstance(name, str) for name in value)),
-         f"{what} is not a list of names")  # fmt: skip
-    return value or []
+    return f"{found[1]} {found[2] or '00:00'}{found[3] or ':00'}{(found[4] or '').rstrip('0').rstrip('.')}{found[5] or ''}"
 
 
 class Table:
@@ -536,523 +415,450 @@ class Table:
 
     def __init__(self, columns, guarantee):
         self.columns, self.promise = columns, guarantee["parameters"]
-        self.declared = entries(entries(guarantee["domain"], "domain").get("columns"), "domain.columns")
-        self.unit = entries(guarantee["domain"], "domain").get("unit")
-        self.mark = entries(self.promise.get("csv"), "parameters.csv").get("decimal", ".")
+        self.declared, self.unit = part(part(guarantee, "domain"), "columns"), part(guarantee, "domain").get("unit")
+        self.mark = str(part(self.promise, "csv").get("decimal", "."))
         self.rows = len(next(iter(columns.values()), []))
-        self.required = entries(self.promise.get("required"), "required")
-        self.reached = entries(self.promise.get("reached"), "reached")
-        self.kept_facts = entries(self.promise.get("kept"), "kept")
-        self.kept = names_of(self.kept_facts.get("columns"), "kept.columns")
-        listed = names_of(self.promise.get("quasi_identifiers"), "quasi_identifiers")
-        by_role = [name for name in self.declared if self.role(name) == "quasi-identifier"]
-        stated = [*entries(self.reached.get("l"), "reached.l"), *entries(self.reached.get("t"), "reached.t")]
-        stated += [n for n in self.declared if self.role(n) == "sensitive" and n not in self.kept]
-        self.quasi = list(dict.fromkeys([*listed, *by_role]))
-        if not self.quasi:
-            self.quasi = [n for n in self.declared
-                          if self.role(n) == "attribute" and n not in stated and n not in self.kept]  # fmt: skip
-        self.unlisted = [n for n in by_role if n not in listed and self.shown_by(n)]
+        self.required, self.reached, kept = (part(self.promise, name) for name in ("required", "reached", "kept"))
+        for value in (self.required.get("k"), self.reached.get("k"), self.promise.get("cells"), self.promise.get("rows")):
+            need(value is None or integer(value, "k, cells or rows") >= 0, "k, cells or rows is negative")
+        for name, key in (("l", "least"), ("t", "most")):
+            need(name not in self.required or key in part(self.required, name), f"required.{name} is damaged")
+        self.kept_facts, self.kept = kept, names_in(kept, "columns")
+        listed = names_in(self.promise, "quasi_identifiers")
+        role = {name: declared.get("role") for name, declared in self.declared.items()}
+        by_role = [name for name in role if role[name] == "quasi-identifier"]
+        stated = [*part(self.reached, "l"), *part(self.reached, "t")]
+        stated += [name for name in role if role[name] == "sensitive" and name not in self.kept]
+        self.quasi = list(dict.fromkeys([*listed, *by_role])) or [
+            name for name in role if role[name] == "attribute" and name not in stated and name not in self.kept]
+        self.unlisted = [name for name in by_role if listed and name not in listed and self.shown_by([name])]
         self.sensitive = [n for n in dict.fromkeys(stated) if n not in self.quasi and n in columns]
+        self.people = [n for n in columns if role.get(n) in ("identifier", "person")]
 
-    def role(self, name):
-        return self.declared[name].get("role")
-
-    def shown_by(self, name):
-        """Return the columns that show a quasi-identifier."""
-        if name in self.columns:
-            return [name]
+    def shown_by(self, names):
+        """Return the columns that show quasi-identifiers."""
         ends = ("_lower", "_upper", "_set", "_may_be_missing")
-        return [name + end for end in ends if name + end in self.columns and name + end not in self.declared]
+        return [column for name in names for column in ([name] if name in self.columns else [
+            name + end for end in ends if name + end in self.columns and name + end not in self.declared])]
 
     def check_columns(self):
         """Check that every column has a role, and the number of rows."""
-        for name in self.unlisted:
-            raise Wrong(f"{name} is declared a quasi-identifier, and the promise leaves it out")
-        shows = {column for name in self.quasi for column in self.shown_by(name)}
+        need(not self.unlisted, f"declared quasi-identifiers that the promise leaves out: {', '.join(self.unlisted)}")
+        shows = self.shown_by(self.quasi)
         for name, cells in self.columns.items():
-            if name in self.declared and self.role(name) in ("identifier", "person"):
+            if name in self.people:
                 hashed = self.promise.get("identifiers") == "hash"
-                need(hashed and all(is_hex(cell, 16) for cell in cells if cell is not None),
-                     f"column {name} identifies people")  # fmt: skip
-            elif name not in shows:
-                need(name in self.declared, f"column {name} is not declared")
-                need(name in self.sensitive or name in self.kept, f"column {name} has no role in the promise")
-        if "rows" in self.promise:
-            stated = integer(self.promise["rows"], "rows")
-            need(self.rows == stated, f"it has {self.rows} rows, and {stated} are stated")
+                need(hashed and all(is_hex(c, 16) for c in cells if c is not None), f"column {name} identifies people")
+            else:
+                need(name in shows or name in self.declared, f"column {name} is not declared")
+                need(name in [*shows, *self.sensitive, *self.kept], f"column {name} has no role in the promise")
+        stated = self.promise.get("rows")
+        need(stated is None or self.rows == integer(stated, "rows"), f"it has {self.rows} rows: another number is stated")
 
     def groups(self, columns):
-        """Group the rows: lists of row numbers."""
-        keys = [same_cells(self.columns[n], self.declared.get(n, {}), self.mark) for n in columns]
-        found = defaultdict(list)
+        """Group the rows that are the same in some columns: lists of row numbers."""
+        keys, found = [], defaultdict(list)
+        for name in columns:
+            cells, declared = self.columns[name], self.declared.get(name, {})
+            texts = "categories" in declared or declared.get("kind") == "code"
+            numbers = [c if c is None else decimal_key(c, self.mark) for c in cells]
+            keys.append(cells if texts or any(n is None and c is not None for n, c in zip(numbers, cells)) else numbers)
         for row in range(self.rows):
             found[tuple(key[row] for key in keys)].append(row)
         return list(found.values())
 
     def recount(self):
-        """Count k, l and t again. Return what was found; raise at the first contradiction."""
-        quasi = [column for name in self.quasi for column in self.shown_by(name)]
+        """Count k, l and t again; return what was found."""
+        required, quasi, later = self.required, self.shown_by(self.quasi), []
         if self.promise.get("output") == "sample":
             raise Unchecked("rows were drawn from groups: k, l and t cannot be counted in them")
-        if self.required.get("k_by_columns") is not None:
-            return self.recount_by_columns()
-        if self.required.get("k") is None:
-            if self.required.get("probabilistic_k") is not None:
+        if required.get("k") is None and required.get("k_by_columns") is None:
+            if required.get("probabilistic_k") is not None:
                 raise Unchecked("k holds with a probability: it cannot be counted")
             return "no k is promised"
         if not self.rows:
             return "no rows"
-        groups, later = self.groups(quasi), []
-        k = self.count_k(groups, later)
-        told = [f"{self.rows} rows", f"{len(groups)} groups", f"k {k}"]
-        if "cells" in self.promise:
-            most = integer(self.promise["cells"], "cells")
-            need(len(groups) <= most, f"it has {len(groups)} groups, and {most} cells are stated")
+        need(quasi, "a k is promised, and the table has none of its quasi-identifiers")
+        if required.get("k_by_columns") is not None:
+            return self.recount_by_columns(part(required, "k_by_columns"))
+        groups = self.groups(quasi)
+        told = [f"{self.rows} rows", f"{len(groups)} groups", f"k {self.count_k(groups, later)}"]
+        most = self.promise.get("cells")
+        need(most is None or len(groups) <= integer(most, "cells"), f"it has {len(groups)} groups, more than cells")
         if self.kept:
-            self.count_kept(quasi)
-        if not self.sensitive:
-            need(self.required.get("l") is None and self.required.get("t") is None, "no sensitive column is there")
+            sizes = [len(g) for g in self.groups([*quasi, *(n for n in self.kept if n in self.columns and n not in quasi)])]
+            least, unique = self.kept_facts.get("k"), self.kept_facts.get("unique")
+            need(least is None or min(sizes) >= integer(least, "kept.k"), f"k with kept columns is {min(sizes)}")
+            need(unique is None or sizes.count(1) / self.rows <= number(unique, "kept.unique") + 1e-6,
+                 f"{sizes.count(1)} rows are alone with kept columns: more than stated")
+        asked = part(required, "l"), part(required, "t")
+        need(self.sensitive or not any(asked), "no sensitive column is there")
         for name in self.sensitive:
-            told += self.count_values(name, groups, later)
+            told += self.count_values(name, groups, *asked, later)
         if later:
             raise Unchecked("; ".join(dict.fromkeys(later)))
         return ", ".join(told)
 
-    def recount_by_columns(self):
-        if not self.rows:
-            return "no rows"
-        asked = entries(self.required["k_by_columns"], "k_by_columns")
-        least = integer(asked.get("least"), "k_by_columns.least")
-        stated = entries(self.reached.get("k_by_columns"), "reached.k_by_columns").get("least")
-        lists = asked.get("columns")
-        need(isinstance(lists, list), "k_by_columns has no columns")
-        smallest = []
+    def recount_by_columns(self, asked):
+        least, lists = [integer(asked.get("least"), "least")], asked.get("columns")
+        stated = part(self.reached, "k_by_columns").get("least")
+        least += [] if stated is None else [integer(stated, "least")]
+        need(isinstance(lists, list) and all(isinstance(names, list) for names in lists), "k_by_columns has no columns")
         for names in lists:
-            columns = [column for name in names_of(names, "k_by_columns") for column in self.shown_by(name)]
-            smallest.append(min(len(group) for group in self.groups(columns)))
-            need(smallest[-1] >= least, f"k of {names} is {smallest[-1]}, required {least}")
-            if stated is not None:
-                need(smallest[-1] >= integer(stated, "least"), f"k of {names} is {smallest[-1]}, less than stated")
-        for name in self.quasi:
-            need(any(name in names for names in lists), f"{name} is in no list of columns")
-        return f"{self.rows} rows, k by columns {min(smallest, default=0)}"
+            columns = self.shown_by(names)
+            smallest = min(len(group) for group in self.groups(columns)) if columns else 0
+            need(smallest >= max(least), f"k of {', '.join(map(str, names))} is {smallest}, {max(least)} is promised")
+        need(all(any(name in names for names in lists) for name in self.quasi), "a quasi-identifier is in no list")
+        return f"{self.rows} rows, k by columns at least {max(least)}"
 
     def count_k(self, groups, later):
-        required = integer(self.required["k"], "required.k")
-        reached = self.reached.get("k")
-        least = required if reached is None else max(required, integer(reached, "reached.k"))
-        if reached is not None:
-            need(integer(reached, "reached.k") >= required, "the stated k is less than the required one")
-        k = min(len(group) for group in groups)
-        counts = self.promise.get("k_counts")
+        required, reached = integer(self.required["k"], "required.k"), self.reached.get("k")
+        reached = required if reached is None else integer(reached, "reached.k")
+        need(reached >= required, "the stated k is less than the required one")
+        k, counts = min(map(len, groups)), self.promise.get("k_counts")
         if counts is not None:
             person = re.search(r"'(.*)'$", str(counts))
-            cells = self.columns.get(person.group(1)) if person else None
-            if cells is not None and self.promise.get("identifiers") == "hash":
-                k = min(len({cells[row] for row in group}) for group in groups)
-                most = self.reached.get("largest_share")
-                share = max(max(Counter(cells[row] for row in group).values()) / len(group) for group in groups)
-                if most is not None:
-                    need(share <= number(most, "largest_share") + 1e-6, f"one person has {share:.4g} of a group")
-            else:
+            cells = self.columns.get(person[1]) if person else None
+            if cells is None or self.promise.get("identifiers") != "hash":
                 later.append("k counts persons, who are not in the table")
-        need(k >= least, f"k is {k}, and {least} is required or stated")
+            else:
+                people = [Counter(cells[row] for row in group) for group in groups]
+                k, most = min(map(len, people)), self.reached.get("largest_share")
+                share = max(max(c.values()) / sum(c.values()) for c in people)
+                need(most is None or share <= number(most, "largest_share") + 1e-6, f"one person has {share:.4g} of a group")
+        need(k >= reached, f"k is {k}, and {reached} is required or stated")
         return k
 
-    def count_kept(self, quasi):
-        groups = self.groups([*quasi, *(n for n in self.kept if n in self.columns and n not in quasi)])
-        if self.kept_facts.get("k") is not None:
-            least = integer(self.kept_facts["k"], "kept.k")
-            need(min(map(len, groups)) >= least, f"with kept columns k is {min(map(len, groups))}, stated {least}")
-        if self.kept_facts.get("unique") is not None:
-            alone = sum(len(group) == 1 for group in groups) / self.rows
-            need(alone <= number(self.kept_facts["unique"], "kept.unique") + 1e-6, f"{alone:.4g} of the rows are alone")
+    def numbered(self, name):
+        """Number sensitive values in their order, missing ones last; return numbers and whether they are ordered."""
+        cells, declared = self.columns[name], self.declared.get(name, {})
+        bounds, names = declared.get("bounds"), declared.get("categories")
+        numbers = all(decimal_key(c, self.mark) for c in cells if c is not None) and declared.get("kind") != "code"
+        if isinstance(names, list):
+            names = [c.text if isinstance(c, Number) else str(c) for c in names]
+            keys = [c if c is None or c in names else c.strip() if c.strip() in names else c for c in cells]
+            order = lambda key: (names.index(key) if key in names else len(names), key)  # noqa: E731
+        elif isinstance(bounds, list) and bounds and isinstance(bounds[0], str):
+            keys, order = [c if c is None else moment_key(c) or c for c in cells], str
+        elif isinstance(bounds, list) or numbers:
+            keys = [c if c is None else decimal_key(c, self.mark) or c for c in cells]
+            order = lambda key: (float(key) if re.fullmatch(r"-?\d+(e-?\d+)?", key) else math.inf, key)  # noqa: E731
+        else:
+            keys, order = cells, str
+        found = {key: i for i, key in enumerate(sorted({key for key in keys if key is not None}, key=order))}
+        return [found.get(key, len(found)) for key in keys], not isinstance(names, list) and order is not str or (
+            isinstance(bounds, list) and not isinstance(names, list))
 
-    def count_values(self, name, groups, later):
+    def count_values(self, name, groups, asked_l, asked_t, later):
         """Count l and t of one sensitive column."""
-        values, m, kind = values_in_order(self.columns[name], self.declared.get(name, {}), self.mark)
-        asked_l, asked_t = entries(self.required.get("l"), "required.l"), entries(self.required.get("t"), "required.t")
+        values, ordered = self.numbered(name)
         tables = [Counter(values[row] for row in group) for group in groups]
-        persons = asked_l.get("counts") == "persons" or asked_t.get("counts") == "persons" or (
-            "k_counts" in self.promise and isinstance(self.unit, dict))  # fmt: skip
-        l_kind = asked_l.get("kind") or self.reached.get("l_kind") or "distinct"
         least = number(asked_l["least"], "required.l.least") if "least" in asked_l else None
-        if persons:
-            if asked_l and least is not None:
-                fewest = min(len(t) for t in tables)
-                need(fewest >= least, f"{name} has {fewest} values in a group, required {least:g}")
+        if "persons" in (asked_l.get("counts"), asked_t.get("counts")) or (
+                "k_counts" in self.promise and isinstance(self.unit, dict)):
+            need(least is None or min(map(len, tables)) >= least, f"{name} has fewer values in a group than required")
             later.append("l and t count persons")
             return []
-        found = l_of(tables, l_kind, least)
-        same = self.reached.get("l_kind") in (None, l_kind)
-        stated = entries(self.reached.get("l"), "reached.l").get(name) if same else None
-        if l_kind == "recursive":
-            if asked_l:
-                most = number(asked_l["c"], "required.l.c") if asked_l.get("c") is not None else 3
-                need(found < most, f"l of {name} is {found:.4g}, required below {most:g}")
-            if stated is not None:
-                need(found <= number(stated, "reached.l") + 1e-6, f"l of {name} is {found:.4g}, more than stated")
-        else:
-            if asked_l:
-                need(least is not None, "required.l has no least")
-                need(found >= least - 1e-6, f"l of {name} is {found:.4g}, required {least:g}")
-            if stated is not None:
-                need(found >= number(stated, "reached.l") - 1e-6, f"l of {name} is {found:.4g}, less than stated")
-        return [f"l of {name} {found:.4g}", *self.count_t(name, values, m, kind, tables, asked_t, later)]
+        kind = asked_l.get("kind") or self.reached.get("l_kind") or "distinct"
+        found, lowest, highest = l_of(tables, kind, least), [], []
+        if asked_l and kind == "recursive":
+            most = number(asked_l["c"], "required.l.c") if asked_l.get("c") is not None else 3
+            need(found < most, f"l of {name} is {found:.4g}, required is less than {most:g}")
+        elif asked_l:
+            need(least is not None and found >= least - 1e-6, f"l of {name} is {found:.4g}, less than required")
+        stated = part(self.reached, "l").get(name)
+        if stated is not None and self.reached.get("l_kind") in (None, kind):
+            stated = number(stated, "reached.l")
+            need(found <= stated + 1e-6 if kind == "recursive" else found >= stated - 1e-6,
+                 f"l of {name} is {found:.4g}, stated as reached {stated:.4g}")
+        return [f"l of {name} {found:.4g}", self.count_t(name, values, ordered, tables, asked_t, later)]
 
-    def count_t(self, name, values, m, kind, tables, asked, later):
-        usual = "equal" if kind == "category" else "ordered"
-        reached_kind = entries(self.reached.get("t_kind"), "reached.t_kind").get(name)
-        t_kind = asked.get("kind", "auto") if asked else reached_kind or "auto"
-        t_kind = usual if t_kind == "auto" else t_kind
-        whole, distance = Counter(values), 0.0
+    def count_t(self, name, values, ordered, tables, asked, later):
+        stated, stated_kind = part(self.reached, "t").get(name), part(self.reached, "t_kind").get(name)
+        kind = asked.get("kind", "auto") if asked else stated_kind or "auto"
+        kind = ("ordered" if ordered else "equal") if kind == "auto" else kind
+        whole, t = sorted(Counter(values).items()), 0.0
         for table in tables:
-            n, gone, total = sum(table.values()), 0.0, 0.0
-            for i in sorted(whole):
-                p = table[i] / n - whole[i] / self.rows
-                gone += p
-                total += abs(gone) / max(m - 1, 1) if t_kind == "ordered" else abs(p) / 2
-            distance = max(distance, total)
-        limits = []
-        if asked.get("most") is not None:
-            limits.append(number(asked["most"], "required.t.most"))
-        stated = entries(self.reached.get("t"), "reached.t").get(name)
-        if stated is not None and reached_kind in (None, t_kind):
-            limits.append(number(stated, "reached.t"))
-        if any(distance > limit + 1e-6 for limit in limits):
-            if t_kind not in ("equal", "ordered"):
-                later.append(f"t of {name} follows a hierarchy that is not in the guarantee")
-            else:
-                raise Wrong(f"t of {name} is {distance:.4g}, allowed is {min(limits):.4g}")
-        return [f"t of {name} {distance:.4g}"]
+            n, so_far, total = sum(table.values()), 0.0, 0.0
+            for value, count in whole:
+                p = table[value] / n - count / self.rows
+                so_far += p
+                total += abs(so_far) / max(len(whole) - 1, 1) if kind == "ordered" else abs(p) / 2
+            t = max(t, total)
+        most = [number(asked["most"], "required.t.most")] if "most" in asked else []
+        most += [number(stated, "reached.t")] if stated is not None and stated_kind in (None, kind) else []
+        if most and t > min(most) + 1e-6:
+            need(kind not in ("equal", "ordered"), f"t of {name} is {t:.4g}, {min(most):.4g} is required or stated")
+            later.append(f"t of {name} follows a hierarchy that is not in the guarantee")
+        return f"t of {name} {t:.4g}"
+
+
+def names_in(value, name):
+    found = value.get(name)
+    need(found is None or (isinstance(found, list) and all(isinstance(n, str) for n in found)), f"{name} are not names")
+    return found or []
 
 
 def l_of(tables, kind, least):
+    """Return l of the worst group."""
     if kind == "distinct":
-        return min(len(table) for table in tables)
+        return min(map(len, tables))
     if kind == "entropy":
-        return min(math.exp(-sum(n / sum(t.values()) * math.log(n / sum(t.values())) for n in t.values()))
-                   for t in tables)  # fmt: skip
-    need(kind == "recursive", f"the kind {kind} of l is unknown")
-    skip = max(int(least or 1) - 1, 0)
-    worst = 0.0
-    for table in tables:
-        counts = sorted(table.values(), reverse=True)
-        rest = sum(counts[skip:])
-        worst = max(worst, counts[0] / rest if rest else INFINITE)
-    return worst
+        shares = [[n / sum(t.values()) for n in t.values()] for t in tables]
+        return min(math.exp(-sum(p * math.log(p) for p in group)) for group in shares)
+    need(kind == "recursive", "the kind of l is unknown")
+    counts = [sorted(t.values(), reverse=True) for t in tables]
+    rests = [sum(group[max(int(least or 1) - 1, 0) :]) for group in counts]
+    return max(group[0] / rest if rest else math.inf for group, rest in zip(counts, rests))
 
 
 # -------------------------------------------------------------------------------------------------------------- account
 
-RESERVE = ("entry", "price", "delta", "job", "asked", "task", "when", "who")
-EVENTS = {
-    "open": ("format", "version", "dataset", "unit", "epsilon", "rho", "delta", "when", "who"),
-    "reserve": RESERVE,
-    "book": ("entry", "price", "delta", "digest", "steps", "seeded", "when"),
-    "spend": (*RESERVE, "digest", "steps", "seeded", "state"),
-    "file": ("entry", "name", "digest", "when", "who"),
-    "note": ("entry", "text", "when", "who"),
-    "close": ("when", "who"),
-    "repair": ("dropped",),
-}
+RESERVE = "entry price delta job asked task when who"
+EVENTS = {"open": "format version dataset unit epsilon rho delta when who", "reserve": RESERVE,
+          "book": "entry price delta digest steps seeded when", "spend": RESERVE + " digest steps seeded state",
+          "file": "entry name digest when who", "note": "entry text when who", "close": "when who", "repair": "dropped"}
 
 
 class Account:
     """An account: its chain is followed and its rules are checked line by line."""
 
     def __init__(self, data):
-        self.hashes, self.entries, self.digests, self.balances = [], {}, {}, {}
-        self.closed, self.opened = False, None
+        self.hashes, self.entries, self.digests, self.spent_at = [], [], {}, {}
+        self.opened, self.closed, self.spent = None, False, Fraction(0)
         for line in data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]:
-            self.add(line)
+            text, _, digest = line.rpartition(b" ")
+            need(len(line) < 2**20 and sha256(text).encode() == digest, "it is damaged: a line does not match its hash")
+            event = parsed(text)
+            kind = event.get("kind") if isinstance(event, dict) else None
+            need(kind in EVENTS, "it has an unknown event")
+            more = {"terms"} if kind in ("reserve", "book", "spend") else set()
+            need(set(event) - more == {"after", "kind", *EVENTS[kind].split()}, f"a line {kind} has other fields")
+            need(event["after"] == (self.hashes[-1] if self.hashes else "0" * 64), "a line does not follow the one before")
+            need((kind == "open") == (self.opened is None), "it is not opened once, in its first line")
+            self.hashes.append(digest.decode())
+            self.take(kind, event)
+            self.spent_at[self.hashes[-1]] = self.spent
         need(self.opened, "it has no first line")
 
-    def add(self, line):
-        need(len(line) < 2**20, "a line is too long")
-        text, blank, digest = line.rpartition(b" ")
-        need(blank and sha256(text).encode() == digest, "a line does not match its hash")
-        event = parsed(text)
-        need(isinstance(event, dict) and event.get("kind") in EVENTS, "an event is unknown")
-        kind = event["kind"]
-        terms = ("terms",) if kind in ("reserve", "book", "spend") and "terms" in event else ()
-        fields(event, ("after", "kind", *EVENTS[kind], *terms), f"a line {kind}")
-        need(event["after"] == (self.hashes[-1] if self.hashes else "0" * 64), "a line does not follow the one before")
-        need((kind == "open") == (self.opened is None), "it is not opened once, in its first line")
-        self.hashes.append(digest.decode())
-        getattr(self, kind, lambda event: None)(event)
-        self.balances[self.hashes[-1]] = self.spent()
+    def take(self, kind, event):
+        if kind == "open":
+            need(event["format"] == "discreet.account" and is_version(event, 1, "version"), "it is not an account")
+            need((event["epsilon"] is None) != (event["rho"] is None), "it is not in one of epsilon and rho")
+            self.currency = "epsilon" if event["rho"] is None else "rho"
+            self.limit, self.delta = rational(event[self.currency], "its limit"), rational(event["delta"], "its delta")
+            need(self.limit > 0 and 0 <= self.delta < 1 and isinstance(event["dataset"], str), "its limits are damaged")
+            self.opened = event
+        elif kind in ("reserve", "spend"):
+            need(not self.closed, "something is charged after it was closed")
+            need(integer(event["entry"], "an entry") == len(self.entries) + 1, "its entries are not in order")
+            need(isinstance(event["asked"], dict), "what was asked is not an object")
+            self.entries.append({})
+        elif kind in ("book", "file", "note"):
+            need(0 < integer(event["entry"], "an entry") <= len(self.entries), "an entry is unknown")
+        elif kind == "close":
+            need(not self.closed, "it is closed twice")
+            self.closed = True
+        if kind in ("reserve", "spend", "book"):
+            self.charge(kind, self.entries[event["entry"].value - 1], event)
+        if event.get("digest") is not None:
+            need(isinstance(event["digest"], str) and event["digest"] not in self.digests, "a digest occurs twice")
+            need(self.entries[event["entry"].value - 1]["booked"], "a file is of an entry that is not booked")
+            self.digests[event["digest"]] = event["entry"].value
 
-    def spent(self):
-        return sum((entry["price"] for entry in self.entries.values()), Fraction(0))
-
-    def open(self, event):
-        need(event["format"] == "discreet.account" and event["version"] == Number("1"), "it is not an account")
-        need(isinstance(event["dataset"], str), "its dataset has no name")
-        need((event["epsilon"] is None) != (event["rho"] is None), "it is in one of epsilon and rho")
-        self.currency = "epsilon" if event["rho"] is None else "rho"
-        self.limit = rational(event[self.currency], "its limit")
-        self.delta = rational(event["delta"], "its delta")
-        need(self.limit >= 0 and 0 <= self.delta < 1, "its limit is negative")
-        self.opened = event
-
-    def charge(self, number_of, event):
+    def charge(self, kind, entry, event):
         price, delta = rational(event["price"], "a price"), rational(event["delta"], "a delta")
-        need(price >= 0 and delta >= 0, "a price is negative")
-        need("terms" not in event or price == 0, "a release with terms has a price")
-        self.entries[number_of] = {"price": price, "delta": delta, "reserve": self.hashes[-1], "booked": False,
-                                   "terms": "terms" in event}  # fmt: skip
-        need(self.spent() <= self.limit, "more is spent than its limit")
-        deltas = sum((entry["delta"] for entry in self.entries.values()), Fraction(0))
+        need(price >= 0 and delta >= 0 and ("terms" not in event or price == 0), "a price is damaged")
+        if kind == "book":
+            need(not entry["booked"], "an entry is booked twice")
+            need(price <= entry["price"] and delta <= entry["delta"], "more is booked than was reserved")
+        entry.update(price=price, delta=delta, booked=kind != "reserve")
+        self.spent = sum(e["price"] for e in self.entries)
+        deltas = sum(e["delta"] for e in self.entries)
+        need(self.spent <= self.limit, "more is spent than its limit")
         need(deltas <= self.delta if self.currency == "epsilon" else deltas == 0, "more delta is spent than it has")
 
-    def name_digest(self, entry, event):
-        if event["digest"] is not None:
-            need(is_seal(event["digest"]), "a digest is not a seal")
-            need(event["digest"] not in self.digests, "a digest occurs twice")
-            self.digests[event["digest"]] = entry
-
-    def reserve(self, event):
-        need(not self.closed, "it was closed")
-        need(integer(event["entry"], "an entry") == len(self.entries) + 1, "its entries are not numbered in order")
-        need(isinstance(event["asked"], dict), "what was asked is not an object")
-        self.charge(len(self.entries) + 1, event)
-
-    def book(self, event):
-        number_of = integer(event["entry"], "an entry")
-        entry = self.entries.get(number_of)
-        need(entry and not entry["booked"], "an entry is booked that is not reserved")
-        price, delta = rational(event["price"], "a price"), rational(event["delta"], "a delta")
-        need(price <= entry["price"] and delta <= entry["delta"], "more is booked than was reserved")
-        before = entry["reserve"]
-        self.charge(number_of, event)
-        self.entries[number_of].update(booked=True, reserve=before)
-        self.name_digest(number_of, event)
-
-    def spend(self, event):
-        need(event["state"] in ("answered", "added"), "a state is unknown")
-        self.reserve(event)
-        self.entries[len(self.entries)]["booked"] = True
-        self.name_digest(len(self.entries), event)
-
-    def file(self, event):
-        entry = self.entries.get(integer(event["entry"], "an entry"))
-        need(entry and entry["booked"], "a file is of an entry that is not booked")
-        self.name_digest(event["entry"].value, event)
-
-    def note(self, event):
-        need(integer(event["entry"], "an entry") in self.entries, "a note is about an unknown entry")
-
-    def close(self, event):
-        need(not self.closed, "it is closed twice")
-        self.closed = True
-
     def has(self, head):
-        return isinstance(head, str) and head[:7] == "sha256:" and head[7:] in self.hashes
+        return isinstance(head, str) and head.replace("sha256:", "", 1) in self.hashes
 
     def check_release(self, guarantee):
         """Check that the account knows a release, and that its price covers it."""
-        named = entries(guarantee["parameters"].get("account"), "parameters.account")
+        named = part(guarantee["parameters"], "account")
         if named:
             need(named.get("dataset") == self.opened["dataset"], "it was charged to the account of another dataset")
-            need(self.has(named.get("head")), "the account has not the line that reserved its price: it was cut back, "
-                 "is an older copy, or another account")  # fmt: skip
-        number_of = self.digests.get(guarantee["digest"])
-        need(number_of is not None, "the account does not know this file")
-        entry = self.entries[number_of]
-        if named:
-            need(entry["reserve"] == named["head"][7:], "its price was reserved in another line")
-        if not entry["terms"]:
-            spent = rational(guarantee["spent"], "spent")
-            if guarantee["accounting"] == "epsilon" and self.currency == "rho":
-                spent = spent * spent / 2
-            elif guarantee["accounting"] == "rho" and self.currency == "epsilon":
-                spent = Fraction(number(guarantee["epsilon"], "epsilon"))
-            need(entry["price"] >= spent, f"its price {shown(entry['price'])} does not cover {shown(spent)}")
-        return f"the account knows it as entry {number_of}"
+            need(self.has(named.get("head")), f"the account has not the line that the file names: {CUT}")
+        entry = self.digests.get(guarantee["digest"])
+        need(entry is not None, "the account does not know this file")
+        spent, price = rational(guarantee["spent"], "spent"), self.entries[entry - 1]["price"]
+        if guarantee["accounting"] != self.currency:
+            exact = spent * spent / 2 if self.currency == "rho" else rational(guarantee["epsilon"], "epsilon")
+            spent = exact if self.currency == "rho" or exact == math.inf else Fraction(guarantee["epsilon"].text)
+        need(guarantee["model"] != "central" or spent <= price, f"entry {entry} was charged less than the file costs")
+        return f"the account knows it as entry {entry}"
+
+
+CUT = "it was cut back, is an older copy, or is another account"
 
 
 # ----------------------------------------------------------------------------------------------------------------- page
 
+FACTS = ("format", "format_version", "file", "bytes", "file_sha256", "kind", "digest", "promise", "seeded", "account",
+         "about", "signer", "language", "made_by", "reported_by", "given", "shown")
+
 
 def page_part(text, name):
-    """Return what a page carries under a name, and where."""
+    """Return what a page carries under a name, and the page without it."""
     found = list(re.finditer(f"<meta name=\"discreet-{name}\" content='([^<>']*)'>", text))
-    need(len(found) == 1 and text.count(f'"discreet-{name}"') == 1, f"the page has not one {name}")
-    return html.unescape(found[0].group(1)), found[0].span(1)
-
-
-def page_without(text, *names):
-    for name in names:
-        start, end = page_part(text, name)[1]
-        text = text[:start] + text[end:]
-    return text
+    if len(found) != 1 or text.count(f'name="discreet-{name}"') != 1:
+        raise Unchecked(f"it does not carry {name} in one place")
+    start, end = found[0].span(1)
+    return html.unescape(found[0][1]), text[:start] + text[end:]
 
 
 class Page:
     """A page with the facts that it carries."""
 
-    def __init__(self, data):
+    def __init__(self, name, data):
+        text = data.decode("utf-8", "replace")
+        if not text.lstrip().lower().startswith("<!doctype html"):
+            raise Unchecked("it is not a page")
+        self.name = name
+        facts, bare = page_part(text, "facts")
+        self.signature, without = page_part(text, "signature")
+        self.hash, self.bare = sha256(without.encode()), sha256(page_part(bare, "signature")[1].encode())
         try:
-            self.text = data.decode("utf-8")
-        except UnicodeError:
-            raise Wrong("it is not text in UTF-8") from None
-        if "discreet-facts" not in self.text:
-            raise Unchecked("it carries no facts: it is not a page of a release")
-        facts = page_part(self.text, "facts")[0]
-        self.signature = page_part(self.text, "signature")[0]
-        self.signed_hash = sha256(page_without(self.text, "signature").encode("utf-8"))
-        self.facts = parsed(facts)
-        need(isinstance(self.facts, dict), "its facts are not an object")
-        need(self.facts.get("format") == "discreet.page", "its facts are not those of a page")
-        if self.facts.get("format_version") != Number("1"):
-            raise Unchecked("it is of another version of the format")
-        bare = page_without(self.text, "facts", "signature")
-        need(self.facts.get("shown") == sha256(bare.encode("utf-8")), "the page was edited: it shows something else "
-             "than what was written")  # fmt: skip
+            self.facts = parsed(facts)
+            need(isinstance(self.facts, dict) and set(self.facts) == set(FACTS), "fields")
+            need(self.facts["format"] == "discreet.page" and is_version(self.facts, 1), "version")
+            texts = [self.facts[n] for n in ("file", "file_sha256", "given", "shown", "language")]
+            need(all(isinstance(t, str) for t in texts) and isinstance(parsed(self.facts["given"]), dict), "texts")
+            need(isinstance(self.facts["promise"], dict) and isinstance(self.facts["about"], dict), "promise")
+            need(self.facts["account"] is None or isinstance(part(self.facts, "account").get("head"), str), "head")
+        except Wrong:
+            raise Unchecked("its facts cannot be read") from None
 
-    def check_file(self, payload, guarantee):
-        facts, promise = self.facts, entries(self.facts.get("promise"), "promise")
-        need(facts.get("bytes") == Number(str(len(payload))), "the page states another size than that of the file")
-        if guarantee is None:
-            return
-        rho = rational(guarantee["spent"], "spent") if guarantee["accounting"] == "rho" else None
-        for name in ("model", "epsilon", "delta", "unit"):
-            need(promise.get(name) == guarantee[name], f"the page states another promise than the file: {name}")
-        stated = promise.get("rho")
-        same = stated is None if rho is None else stated == "inf" if rho == INFINITE else (
-            isinstance(stated, Number) and nearest(stated.value) == nearest(rho))  # fmt: skip
-        need(same, "the page states another promise than the file: rho")
-        for name in ("seeded", "digest"):
-            need(facts.get(name) == guarantee[name], f"the page states another {name} than the file")
+    def check_promise(self, guarantee):
+        promise = self.facts["promise"]
+        spent = rational(guarantee["spent"], "spent") if guarantee["accounting"] == "rho" else None
+        rho = None if spent is None else "inf" if spent == math.inf else Number(repr(nearest(spent)))
+        stated = [(promise.get(n), guarantee[n], n) for n in ("model", "epsilon", "delta", "unit")]
+        stated += [(promise.get("rho"), rho, "rho"), *((self.facts[n], guarantee[n], n) for n in ("seeded", "digest"))]
+        wrong = [name for here, there, name in stated if here != there]
+        need(not wrong, f"it states another promise than the file: {', '.join(wrong)}")
+        return "it is about this file, and states its promise"
 
-    def check_account(self, account):
-        facts = self.facts.get("account")
-        if facts is None:
-            return
-        need(isinstance(facts, dict), "its account is not an object")
-        need(facts.get("dataset") == account.opened["dataset"], "the page names the account of another dataset")
-        head = facts.get("head")
-        need(account.has(head), "the account has not the head on the page: it was cut back, is an older copy, or "
-             "another account")  # fmt: skip
-        spent = account.balances[head[7:]]
-        for name, value in (("total", account.limit), ("spent", spent), ("remaining", account.limit - spent)):
-            if facts.get(name) is not None:
-                stated = INFINITE if facts[name] == "inf" else number(facts[name], name)
-                close = stated == nearest(value) or abs(stated - nearest(value)) <= 1e-9 * max(1, nearest(value))
-                need(close, f"the page states another {name} than the account")
+    def check_balance(self, account):
+        told = part(self.facts, "account")
+        if told and account.has(told["head"]):
+            spent = account.spent_at[told["head"].replace("sha256:", "", 1)]
+            then = {"total": account.limit, "spent": spent, "remaining": account.limit - spent}
+            wrong = [n for n, v in then.items() if not isinstance(told.get(n), Number) or told[n].value != nearest(v)]
+            wrong += [n for n, v in (("dataset", account.opened["dataset"]), ("currency", account.currency))
+                      if told.get(n) != v]
+            need(not wrong, f"it states another {' and '.join(wrong)} than the account had then")
 
 
 # ----------------------------------------------------------------------------------------------------------- signatures
 
 
-def signed_files(value, what):
-    need(isinstance(value, list), f"{what} is not a list")
-    for item in value:
-        fields(item, ("name", "sha256"), f"an item of {what}")
-        need(isinstance(item["name"], str) and is_hex(item["sha256"], 64), f"an item of {what} has no hash")
-    return value
-
-
 class Signature:
-    """A signature: its fields are checked at once, its bytes by `holds`."""
+    """A signature: its fields are checked when it is read, its bytes by `check`."""
 
     def __init__(self, value):
-        fields(value, ("format", "format_version", "statement", "public_key", "signature"), "the signature")
-        need(value["format"] == "discreet.signature" and value["format_version"] == Number("1"), "it is no signature")
-        need(value["format_version"].whole, "its version is unknown")
+        fields(value, "format format_version statement public_key signature")
+        need(value["format"] == "discreet.signature" and is_version(value, 1), "it is not a signature of version 1")
         need(is_hex(value["public_key"], 64) and is_hex(value["signature"], 128), "its key or signature is damaged")
-        self.statement = told = value["statement"]
-        names = ("about", "files", "pages", "guarantee", "account", "version", "time", "name", "key")
-        fields(told, names, "the statement")
+        self.value, self.told = value, value["statement"]
+        told, account = self.told, self.told.get("account") if isinstance(self.told, dict) else None
+        fields(told, "about files pages guarantee account version time name key")
         need(told["about"] in ("release", "account"), "it is about something unknown")
-        for name in ("version", "time", "name"):
-            need(isinstance(told[name], str), f"{name} is not a text")
-        self.files, self.pages = signed_files(told["files"], "files"), signed_files(told["pages"], "pages")
-        need(told["about"] == "release" or not (self.files or self.pages), "a signed head has no files")
+        need(all(isinstance(told[name], str) for name in ("version", "time", "name")), "its texts are damaged")
+        for item in [*told["files"], *told["pages"]] if isinstance(told["files"], list) and isinstance(
+                told["pages"], list) else [None]:
+            fields(item, "name sha256")
+            need(isinstance(item["name"], str) and is_hex(item["sha256"], 64), "a file has no name or hash")
         need(told["guarantee"] is None or is_hex(told["guarantee"], 64), "its guarantee is not a hash")
-        self.account = told["account"]
-        if self.account is not None:
-            fields(self.account, ("dataset", "entry", "head"), "its account")
-            need(isinstance(self.account["dataset"], str) and is_seal(self.account["head"]), "its account is damaged")
-            need(self.account["entry"] is None or integer(self.account["entry"], "entry") >= 0, "its entry is negative")
-        self.key, self.signature = bytes.fromhex(value["public_key"]), bytes.fromhex(value["signature"])
-        self.fingerprint = sha256(self.key)
-        need(told["key"] == self.fingerprint, "its fingerprint is not that of its public key")
+        if account is not None:
+            fields(account, "dataset entry head")
+            need(isinstance(account["dataset"], str) and is_seal(account["head"]), "its account is damaged")
+            need(account["entry"] is None or integer(account["entry"], "entry") >= 0, "its entry is negative")
+        self.account, self.key = account, sha256(bytes.fromhex(value["public_key"]))
+        need(told["key"] == self.key, "its fingerprint is not that of its public key")
 
     def bytes(self):
-        told, account = self.statement, self.account or {"dataset": None, "entry": None, "head": None}
-        listed = [("F", bytes.fromhex(f["sha256"]) + f["name"].encode("utf-8")) for f in self.files]
-        listed += [("P", bytes.fromhex(f["sha256"]) + f["name"].encode("utf-8")) for f in self.pages]
-        text = lambda value: None if value is None else str(getattr(value, "text", value)).encode("utf-8")  # noqa: E731
-        raw = lambda value: None if value is None else bytes.fromhex(value)  # noqa: E731
-        parts = [("A", text(told["about"])), *listed, ("G", raw(told["guarantee"])), ("D", text(account["dataset"])),
-                 ("E", text(account["entry"])), ("H", text(account["head"])), ("V", text(told["version"])),
-                 ("T", text(told["time"])), ("N", text(told["name"])), ("K", raw(told["key"]))]  # fmt: skip
-        told = b"discreet.statement\x01"
-        for kind, value in parts:
-            if value is not None:
-                told += kind.encode() + len(value).to_bytes(8, "big") + value
-        return told
+        told, account = self.told, self.account or {}
+        listed = [(kind, bytes.fromhex(item["sha256"]) + item["name"].encode())
+                  for kind, name in (("F", "files"), ("P", "pages")) for item in told[name]]
+        entry = account.get("entry")
+        texts = {"D": account.get("dataset"), "E": entry and entry.text, "H": account.get("head"), "V": told["version"],
+                 "T": told["time"], "N": told["name"]}
+        parts = [("A", told["about"].encode()), *listed, ("G", told["guarantee"] and bytes.fromhex(told["guarantee"])),
+                 *((kind, None if text is None else text.encode()) for kind, text in texts.items()),
+                 ("K", bytes.fromhex(told["key"]))]
+        return b"discreet.statement\x01" + b"".join(
+            kind.encode() + len(value).to_bytes(8, "big") + value for kind, value in parts if value is not None)
 
     def check(self):
         if Ed25519PublicKey is None:
             raise Unchecked("signatures need the package `cryptography`")
         try:
-            Ed25519PublicKey.from_public_bytes(self.key).verify(self.signature, self.bytes())
+            key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(self.value["public_key"]))
+            key.verify(bytes.fromhex(self.value["signature"]), self.bytes())
         except (InvalidSignature, ValueError):
-            raise Wrong("the signature is not one of this statement") from None
+            raise Wrong("the signature is not one of this statement: one was changed") from None
+
+    def covers(self, thing):
+        """Return whether a file or page is what was signed, whatever its name."""
+        return thing.hash in [item["sha256"] for item in self.told["pages" if isinstance(thing, Page) else "files"]]
 
 
-def public_key(data):
+def fields(value, names):
+    need(isinstance(value, dict) and set(value) == set(names.split()), "it has missing or unknown fields")
+
+
+def public_key(path):
     """Read a public key: its fingerprint and its name."""
-    value = parsed(data)
-    fields(value, ("format", "format_version", "algorithm", "name", "public_key", "fingerprint"), "the key")
-    need(value["format"] == "discreet.key" and value["algorithm"] == "ed25519", "it is not a public key")
-    need(is_hex(value["public_key"], 64), "its public key is damaged")
-    need(value["fingerprint"] == sha256(bytes.fromhex(value["public_key"])), "its fingerprint is another")
-    return value["fingerprint"], value["name"]
+    try:
+        value = parsed(read(path))
+        fields(value, "format format_version algorithm name public_key fingerprint")
+        need((value["format"], value["algorithm"]) == ("discreet.key", "ed25519"), "it is not a public key")
+        need(is_hex(value["public_key"], 64) and isinstance(value["name"], str), "it is damaged")
+        need(value["fingerprint"] == sha256(bytes.fromhex(value["public_key"])), "its fingerprint is another")
+        return value["fingerprint"], value["name"]
+    except Wrong as error:
+        raise Usage(f"{path}: {error}") from None
 
 
-# ---------------------------------------------------------------------------------------------------------- other files
+# -------------------------------------------------------------------------------------------------------- binary files
 
 
 def synopsis(data):
     """Check the checksum of a synopsis and return the guarantee inside."""
     mark = data.rfind(b"discreet-file-sha256:") + 21
-    need(mark > 20 and data.endswith(b"PAR1"), "it is not whole")
+    if mark == 20 and b"discreet.guarantee" not in data and data.endswith(b"PAR1"):
+        raise Unchecked("there is no guarantee in the file or next to it")
+    need(mark > 20 and data.endswith(b"PAR1"), "it is not whole, or not a synopsis")
     blank = data[:mark] + b"0" * 64 + data[mark + 64 :]
     need(data[mark : mark + 64] == sha256(blank).encode(), "the file is not the one that was written")
-    size = int.from_bytes(data[-8:-4], "little")
-    footer = data[max(len(data) - 8 - size, 0) : -8]
-    at = footer.find(b"discreet.guarantee\x18") + 19
-    need(at > 18, "it has no guarantee")
-    length, shift = 0, 0
-    while True:
-        need(at < len(footer) and shift < 64, "its guarantee is damaged")
-        byte, at = footer[at], at + 1
-        length, shift = length | (byte & 127) << shift, shift + 7
-        if byte < 128:
-            break
+    footer = data[max(len(data) - 8 - int.from_bytes(data[-8:-4], "little"), 0) : -8]
+    at, length, shift, byte = footer.find(b"discreet.guarantee\x18") + 19, 0, 0, 128
+    while byte >= 128:
+        need(18 < at < len(footer) and shift < 64, "its guarantee is damaged")
+        byte = footer[at]
+        length, shift, at = length | (byte & 127) << shift, shift + 7, at + 1
     return checked_guarantee(parsed(footer[at : at + length]))
 
 
 def messages(data):
-    """Check the messages of a file of local reports or counts; return what each says."""
+    """Check the messages of a file of local reports or counts; return kind, number, header and flag of each."""
     told, at = [], 0
-    need(data, "it is empty")
-    while at < len(data):
-        need(data[at : at + 4] == b"DSCL" and len(data) >= at + 60, "a message is cut or damaged")
-        version, kind, flags, zero = data[at + 4 : at + 8]
-        need(version == 1 and kind in (1, 2, 3) and flags < 2 and zero == 0, "a message has an unknown form")
-        head = int.from_bytes(data[at + 8 : at + 12], "little")
-        body = at + 12 + head
-        need(len(data) >= body + 16 + 32, "a message is cut")
-        reports = int.from_bytes(data[body : body + 8], "little")
-        length = int.from_bytes(data[body + 8 : body + 16], "little")
+    while at < len(data) or not told:
+        version, kind, flags, zero = data[at + 4 : at + 8].ljust(4, b"\xff")
+        need(data[at : at + 4] == b"DSCL" and version == 1 and kind in (1, 2, 3) and flags < 2 and zero == 0,
+             "a message has an unknown form")
+        body = at + 12 + int.from_bytes(data[at + 8 : at + 12], "little")
+        reports, length = (int.from_bytes(data[body + i : body + i + 8], "little") for i in (0, 8))
         end = body + 16 + length
-        need(len(data) >= end + 32, "a message is cut")
         need(hashlib.sha256(data[at:end]).digest() == data[end : end + 32], "a message does not match its checksum")
         header = parsed(data[at + 12 : body])
         need(isinstance(header, dict) and isinstance(header.get("mechanism"), str), "a message names no mechanism")
@@ -1065,28 +871,6 @@ def messages(data):
 # -------------------------------------------------------------------------------------------------------------- verdict
 
 
-class Given:
-    """A file that was given: its payload and, if it has one, its guarantee."""
-
-    def __init__(self, path):
-        self.path, self.name, self.guarantee = path, os.path.basename(os.path.normpath(path)), None
-        if os.path.isdir(path):
-            names = sorted(n for n in os.listdir(path) if n[0] not in "._")
-            self.parts = [(n, read(os.path.join(path, n))) for n in names]
-        else:
-            self.parts = [(self.name, read(path))]
-        self.payload = b"".join(data for _, data in self.parts)
-        self.hash = sha256(self.payload)
-        beside = self.path.rstrip("/") + ".guarantee.json"
-        self.beside = read(beside) if os.path.exists(beside) else None
-
-    def signed_as(self):
-        """Return the names and hashes under which it can be signed: itself and the guarantee next to it."""
-        yield self.name, self.hash
-        if self.beside is not None:
-            yield self.name + ".guarantee.json", sha256(self.beside)
-
-
 def read(path):
     try:
         with open(path, "rb") as file:
@@ -1095,104 +879,218 @@ def read(path):
         raise Usage(f"{path}: {error.strerror}") from None
 
 
+class Given:
+    """A file or folder that was given, with the guarantee next to it."""
+
+    def __init__(self, path):
+        self.path, self.guarantee = path.rstrip("/"), None
+        self.name = os.path.basename(self.path)
+        if os.path.isdir(path):
+            names = sorted(name for name in os.listdir(path) if name[0] not in "._")
+            self.parts = [read(os.path.join(path, name)) for name in names]
+            self.tables = [data for name, data in zip(names, self.parts) if name.startswith("part-")]
+        else:
+            self.parts = self.tables = [read(path)]
+        self.payload = b"".join(self.parts)
+        self.hash = sha256(self.payload)
+        place = self.path + ".guarantee.json"
+        self.beside = read(place) if os.path.exists(place) else None
+
+
 class Verdict:
     """All answers about what was given."""
 
-    def __init__(self):
-        self.answers, self.promises, self.rests = [], [], ""
+    def __init__(self, keys, heads):
+        self.answers, self.promises, self.rests, self.known = [], [], "", dict(map(public_key, keys))
+        self.heads = [(head, "that you gave") for head in heads]
+        self.files, self.pages, self.signatures, self.good = [], [], [], []
 
     def say(self, about, check, result, detail):
         self.answers.append({"about": about, "check": check, "result": result, "detail": detail})
 
-    def attempt(self, about, check, action, text=None):
-        """Do a check and note how it ended; return what it returns."""
+    def attempt(self, about, check, action, *given):
+        """Do a check and note how it ended; return what it returns. A text that it returns says what holds."""
         try:
-            found = action()
-        except Wrong as error:
-            self.say(about, check, CONTRADICTED, str(error))
+            found = action(*given)
+        except (Wrong, Unchecked) as error:
+            self.say(about, check, CONTRADICTED if isinstance(error, Wrong) else NOT_CHECKED, str(error))
             return None
-        except Unchecked as error:
-            self.say(about, check, NOT_CHECKED, str(error))
-            return None
-        if text is not None or isinstance(found, str):
-            self.say(about, check, HOLDS, text or found)
+        if isinstance(found, str):
+            self.say(about, check, HOLDS, found)
         return found
 
     @property
     def code(self):
-        results = {answer["result"] for answer in self.answers}
+        results = [answer["result"] for answer in self.answers]
         return 1 if CONTRADICTED in results else 2 if NOT_CHECKED in results else 0
 
     def to_dict(self):
-        words = ("holds", "contradicted", "not checked")[self.code]
-        return {"verdict": words, "code": self.code, "promises": self.promises, "checks": self.answers,
-                "rests_on": self.rests}  # fmt: skip
+        return {"verdict": (HOLDS, CONTRADICTED, NOT_CHECKED)[self.code], "code": self.code, "promises": self.promises,
+                "checks": self.answers, "rests_on": self.rests}
 
+    # one file
 
-def check_file(verdict, file):
-    """Check one file by itself: seal, promise, ledger, and for a table its columns, k, l and t."""
-    name, data = file.name, file.payload
-    if len(file.parts) == 1 and data.startswith(b"PAR1") and file.beside is None:
-        file.guarantee = verdict.attempt(name, "checksum", lambda: synopsis(data))
-        if file.guarantee is not None:
-            verdict.say(name, "checksum", HOLDS, "the file is identical to the one that was written")
-    elif data.startswith(b"DSCL"):
-        check_messages(verdict, file)
-        return
-    elif file.beside is None:
-        verdict.say(name, "promise", NOT_CHECKED, f"it has no guarantee: {name}.guarantee.json is not there")
-    else:
-        file.guarantee = verdict.attempt(name, "promise", lambda: guarantee_file(file.beside))
-    if file.guarantee is None:
-        return
-    promise = file.guarantee
-    verdict.promises.append({"file": name, "promise": sentence(promise), "digest": promise["digest"]})
-    verdict.attempt(name, "ledger", lambda: check_ledger(promise, lambda *words: verdict.say(name, *words)))
-    seeded = promise["seeded"]
-    verdict.say(name, "seed", CONTRADICTED if seeded else HOLDS,
-                "the noise was seeded: nothing is protected" if seeded else "not seeded")  # fmt: skip
-    if file.beside is None:
-        return
-    sealed = promise["digest"] is not None and seal(promise, data) == promise["digest"]
-    verdict.say(name, "seal", HOLDS if sealed else CONTRADICTED, "the table matches the seal" if sealed else
-                "table or promise was changed after it was written")  # fmt: skip
-    if data.startswith((b"PAR1", b"PK\x03\x04")) or file.parts[0][1].startswith(b"PAR1"):
-        verdict.say(name, "recount", NOT_CHECKED, "the rows of Parquet and Excel files are not read here")
-        return
-    parts = [part for part_name, part in file.parts if len(file.parts) == 1 or part_name.startswith("part-")]
-    columns = verdict.attempt(name, "domain", lambda: read_table(parts, promise["parameters"]))
-    if columns is None:
-        return
-    verdict.attempt(name, "domain", lambda: check_domain(columns, promise))
-    verdict.say(name, "cells", NOTE, "not checked here: that each cell is one of its declaration")
-    if promise["model"] == "syntactic":
-        verdict.attempt(name, "recount", lambda: "counted again: " + Table(columns, promise).recount())
+    def check_file(self, file):
+        """Check one file by itself: seal, promise, ledger, and for a table its columns, k, l and t."""
+        name, data = file.name, file.payload
+        if file.beside is not None:
+            file.guarantee = self.attempt(name, "promise", guarantee_file, file.beside)
+        elif data.startswith(b"PAR1"):
+            file.guarantee = self.attempt(name, "checksum", synopsis, data)
+        elif data.startswith(b"DSCL"):
+            return self.check_messages(name, data)
+        else:
+            self.say(name, "promise", NOT_CHECKED, "there is no guarantee in the file or next to it")
+        promise = file.guarantee
+        if promise is None:
+            return None
+        self.promises.append({"file": name, "promise": sentence(promise), "digest": promise["digest"]})
+        self.attempt(name, "ledger", check_ledger, promise, lambda *words: self.say(name, *words))
+        self.check_seed(name, promise["seeded"])
+        if file.beside is None:
+            return self.say(name, "checksum", HOLDS, "the file is identical to the one that was written")
+        sealed = seal(promise, data) == promise["digest"]
+        self.say(name, "seal", HOLDS if sealed else CONTRADICTED, "the table matches the seal" if sealed else
+                 "table or promise was changed after it was written")
+        if any(piece.startswith((b"PAR1", b"PK\x03\x04")) for piece in file.tables):
+            return self.say(name, "recount", NOT_CHECKED, "the rows of Parquet and Excel files are not read here")
+        columns = self.attempt(name, "domain", read_table, file.tables, promise["parameters"])
+        if columns is not None:
+            self.attempt(name, "domain", check_domain, columns, promise)
+            self.say(name, "cells", NOTE, "not checked here: that each cell is one of its declaration")
+            if promise["model"] == "syntactic":
+                self.attempt(name, "recount", lambda: "counted again: " + Table(columns, promise).recount())
+        return None
+
+    def check_seed(self, name, seeded):
+        text = "the noise was seeded: nothing is protected" if seeded else "not seeded"
+        self.say(name, "seed", CONTRADICTED if seeded else HOLDS, text)
+
+    def check_messages(self, name, data):
+        told = self.attempt(name, "checksum", messages, data)
+        for what, reports, header, _ in told or ():
+            epsilon = getattr(header.get("epsilon"), "text", header.get("epsilon"))
+            text = f"{what} of {header['mechanism']} with epsilon {epsilon}, {reports} in number"
+            self.promises.append({"file": name, "promise": text, "digest": None})
+        if told:
+            self.say(name, "checksum", HOLDS, f"{len(told)} messages are whole")
+            self.check_seed(name, any(flag for *_, flag in told))
+            self.say(name, "mechanism", NOT_CHECKED, "the parameters of local mechanisms are not read here")
+
+    # signatures
+
+    def read_signature(self, about, data):
+        found = self.attempt(about, "signature", lambda: Signature(parsed(data)))
+        if found is not None and all(found.value != other.value for _, other in self.signatures):
+            self.signatures.append((about, found))
+
+    def check_signatures(self):
+        for about, found in self.signatures:
+            try:
+                found.check()
+            except (Wrong, Unchecked) as error:
+                self.say(about, "signature", CONTRADICTED if isinstance(error, Wrong) else NOT_CHECKED, str(error))
+                continue
+            known, name = self.known.get(found.key), found.told["name"]
+            text = f"which you know as {known}" if known is not None else f"which is unknown; it calls itself {name}"
+            result = HOLDS if known is not None else CONTRADICTED if self.known else NOTE
+            self.say(about, "key", result, f"signed {found.told['time']} with key {found.key}, {text}")
+            if known is not None or not self.known:
+                self.good.append(found)
+                self.compare_signed(about, found)
+        unread = Ed25519PublicKey is None and self.signatures
+        for thing in [*self.files, *self.pages]:
+            by = [found.key for found in self.good if found.covers(thing)]
+            if not by:
+                result = NOT_CHECKED if unread else CONTRADICTED if self.known else NOTE
+                self.say(thing.name, "signature", result, "it is not signed" + " by a key that you named" * bool(self.known))
+            signer = thing.facts["signer"] if isinstance(thing, Page) else None
+            if signer is not None and signer not in by:
+                self.say(thing.name, "signature", NOT_CHECKED if unread else CONTRADICTED,
+                         f"the page says that key {signer} signs it, and no such signature is here")
+
+    def compare_signed(self, about, found):
+        """Compare a statement with the files, pages and guarantees that were given."""
+        told, given = found.told, [*self.files, *self.pages]
+        for thing in given:
+            names = [item["name"] for item in told["pages" if isinstance(thing, Page) else "files"]]
+            if found.covers(thing):
+                renamed = "" if thing.name in names else f"; it had another name then: {', '.join(names)}"
+                self.say(thing.name, "signature", HOLDS, f"it is what was signed{renamed}")
+            elif thing.name in names:
+                self.say(thing.name, "signature", CONTRADICTED, "it is not the file that was signed under this name")
+        signed = {item["name"]: item["sha256"] for item in told["files"]}
+        for file in self.files:
+            beside = file.name + ".guarantee.json"
+            if file.beside is not None and signed.get(beside, sha256(file.beside)) != sha256(file.beside):
+                self.say(beside, "signature", CONTRADICTED, "it is not the guarantee that was signed")
+        first = next((f for f in self.files if told["files"] and f.hash == told["files"][0]["sha256"]), None)
+        promise = first and first.guarantee
+        if promise and told["guarantee"]:
+            if sha256(written(promise, canonical=True).encode()) != told["guarantee"]:
+                self.say(about, "guarantee", CONTRADICTED, "the guarantee is not the one that was signed with this file")
+        if found.account is not None:
+            self.heads.append((found.account["head"], "that was signed"))
+            if promise and self.attempt(about, "account", part, promise["parameters"], "account") is not None:
+                if part(promise["parameters"], "account").get("dataset") != found.account["dataset"]:
+                    self.say(about, "account", CONTRADICTED, "the file names another account than the one that was signed")
+        absent = [item["name"] for item in told["files"] if item["sha256"] not in [f.hash for f in self.files]
+                  and not item["name"].endswith(".guarantee.json")]
+        if absent:
+            self.say(about, "files", NOTE, f"signed with them, and not given: {', '.join(absent)}")
+
+    # pages and accounts
+
+    def check_page(self, page):
+        """Check that a page belongs to the files."""
+        if page.bare != page.facts["shown"]:
+            self.say(page.name, "page", CONTRADICTED, "the page was edited: it does not show what it was written with")
+        file = next((f for f in self.files if f.hash == page.facts["file_sha256"]), None)
+        if file is None:
+            self.say(page.name, "page", CONTRADICTED, f"it is the page of another file: {page.facts['file']}")
+        elif file.guarantee is None:
+            self.say(page.name, "page", NOT_CHECKED, "it is about a file whose promise is not read here")
+        else:
+            self.attempt(page.name, "page", page.check_promise, file.guarantee)
+            if page.facts["account"] is not None:
+                self.heads.append((page.facts["account"]["head"], "on the page"))
+        vouched = self.known and any(found.covers(page) for found in self.good)
+        text = "that the page shows only its facts is not checked here"
+        self.say(page.name, "text", NOTE if vouched else NOT_CHECKED, text + "; its signer vouches for it" * bool(vouched))
+
+    def check_account(self, path):
+        """Check what the account says about the files, and the heads that were seen."""
+        about, book = path and os.path.basename(path), path and self.attempt(
+            os.path.basename(path), "account", lambda: Account(read(path)))
+        for file in self.files:
+            if file.guarantee is not None and path is None:
+                self.say(file.name, "account", NOTE, "no account was given: what else was released is not known")
+            elif file.guarantee is not None and book:
+                self.attempt(file.name, "account", book.check_release, file.guarantee)
+            if file.guarantee is not None and file.beside is None:
+                vouched = self.known and any(found.covers(file) for found in self.good)
+                text = "the numbers of a synopsis are not read here, so its seal is not checked"
+                self.say(file.name, "seal", NOTE if vouched else NOT_CHECKED, text + "; its signer vouches" * bool(vouched))
+        if not book:
+            return
+        self.say(about, "account", HOLDS, f"its chain is whole, and nothing is overspent: {shown(book.limit - book.spent)}"
+                 f" of {book.currency} {shown(book.limit)} is left")
+        for page in self.pages:
+            self.attempt(page.name, "account", page.check_balance, book)
+        for head, what in self.heads:
+            if not book.has(head):
+                self.say(about, "head", CONTRADICTED, f"it has not the head {what}: {CUT}")
+        for found in self.good:
+            if found.account is not None and found.account["dataset"] != book.opened["dataset"]:
+                self.say(about, "head", CONTRADICTED, "what was signed is about the account of another dataset")
 
 
 def check_domain(columns, promise):
-    rows = len(next(iter(columns.values()), []))
     if promise["model"] == "syntactic":
         Table(columns, promise).check_columns()
-    else:
-        declared = entries(promise["domain"], "domain").get("columns", {})
-        for name in columns:
-            need(name in declared, f"column {name} is not declared")
-    return f"{rows} rows; all {len(columns)} columns are declared"
-
-
-def check_messages(verdict, file):
-    told = verdict.attempt(file.name, "checksum", lambda: messages(file.payload))
-    if told is None:
-        return
-    verdict.say(file.name, "checksum", HOLDS, f"{len(told)} messages are whole")
-    seeded = any(flag for _, _, _, flag in told)
-    verdict.say(file.name, "seed", CONTRADICTED if seeded else HOLDS,
-                "the noise was seeded: nothing is protected" if seeded else "not seeded")  # fmt: skip
-    for what, reports, header, _ in told:
-        epsilon = getattr(header.get("epsilon"), "text", header.get("epsilon"))
-        text = f"{what} of {header['mechanism']} with epsilon {epsilon}, {reports} in number"
-        verdict.promises.append({"file": file.name, "promise": text, "digest": None})
-    verdict.say(file.name, "mechanism", NOT_CHECKED, "the parameters of local mechanisms are not read here")
+    odd = [name for name in columns if name not in part(part(promise, "domain"), "columns")]
+    need(promise["model"] == "syntactic" or not odd, f"columns that are not declared: {', '.join(odd)}")
+    return f"{len(next(iter(columns.values())))} rows; all {len(columns)} columns are declared"
 
 
 def sentence(promise):
@@ -1200,204 +1098,64 @@ def sentence(promise):
     if promise["model"] == "syntactic":
         required = promise["parameters"].get("required")
         k = required.get("k") if isinstance(required, dict) else None
-        what = f"k = {k.text}" if isinstance(k, Number) else "no k over all quasi-identifiers"
-        return f"{what}; no differential privacy. The unit is {promise['unit']}."
-    epsilon = promise["epsilon"] if promise["epsilon"] == "inf" else shown(promise["epsilon"].value)
-    delta = "" if promise["delta"].value == 0 else f", delta = {promise['delta'].text}"
-    return (f"differential privacy ({promise['model']} model) with epsilon = {epsilon}{delta}. The unit is "
-            f"{promise['unit']}; neighbours: {promise['neighbours']}.")  # fmt: skip
+        return f"{f'k = {k.text}' if isinstance(k, Number) else 'no k'}; no differential privacy. Unit: {promise['unit']}."
+    epsilon, delta = promise["epsilon"] == "inf" and "infinite" or promise["epsilon"].text, promise["delta"].text
+    return (f"differential privacy in the {promise['model']} model, epsilon = {epsilon}, delta = {delta}. "
+            f"Unit: {promise['unit']}; neighbours: {promise['neighbours']}.")
 
 
 def verify(paths, page=None, account=None, keys=(), heads=()):
     """Check everything that was given and return the verdict."""
-    verdict = Verdict()
-    known = dict(public_key_of(key) for key in keys)
-    paths = list(paths)
-    signatures = [(os.path.basename(path), read(path)) for path in paths if path.endswith(".signature.json")]
-    pages = [path for path in paths if path.endswith((".html", ".htm"))] + ([page] if page else [])
-    skip = (".signature.json", ".guarantee.json", ".html", ".htm")
-    files = [Given(path) for path in paths if not path.endswith(skip)]
-    if not files and not pages and not account:
-        raise Usage("give the file that was released")
-    for near in [*(file.path.rstrip("/") for file in files), *([account] if account else [])]:
-        place = near + ".signature.json"
-        if os.path.exists(place) and os.path.basename(place) not in dict(signatures):
-            signatures.append((os.path.basename(place), read(place)))
-    for file in files:
-        check_file(verdict, file)
-    read_pages = []
-    for path in pages:
-        name, data = os.path.basename(path), read(path)
-        found = verdict.attempt(name, "page", lambda data=data: Page(data))
-        if found is not None:
-            read_pages.append((name, found))
-            if found.signature:
-                signatures.append((name, found.signature.encode("utf-8")))
-    book = None
-    if account:
-        book = verdict.attempt(os.path.basename(account), "account", lambda: Account(read(account)))
-    valid = check_signatures(verdict, signatures, files, read_pages, book, known, account)
-    for name, found in read_pages:
-        check_page(verdict, name, found, files, book, valid, known)
-    check_account(verdict, files, book, heads, account, valid)
-    signers = {s.fingerprint for s in valid}
-    trusted = [f"the owner of key {key[:16]}…" for key in signers & set(known)]
-    others = [f"the owner of key {key[:16]}…, who is unknown to you" for key in signers - set(known)]
-    verdict.rests = ("That the noise was drawn as stated, and that the ledger is complete, cannot be seen in a file: it "
-                     f"rests on {'; '.join(trusted or others) or 'the maker of the files, which are not signed'}.")
-    return verdict
-
-
-def public_key_of(path):
-    try:
-        return public_key(read(path))
-    except Wrong as error:
-        raise Usage(f"{path}: {error}") from None
-
-
-def check_signatures(verdict, signatures, files, pages, book, known, account):
-    """Check all signatures and what they are about; return those that are valid."""
-    valid, about = [], {}
-    for name, data in signatures:
-        found = verdict.attempt(name, "signature", lambda data=data: Signature(parsed(data)))
-        if found is None:
-            continue
-        try:
-            found.check()
-        except Wrong as error:
-            verdict.say(name, "signature", CONTRADICTED, str(error))
-            continue
-        except Unchecked as error:
-            verdict.say(name, "signature", NOT_CHECKED, str(error))
-            continue
-        told = found.statement
-        if found.fingerprint in known:
-            text = f"signed {told['time']} with key {found.fingerprint}, which you know as {known[found.fingerprint]}"
-            verdict.say(name, "key", HOLDS, text)
+    made, page_ends = Verdict(keys, heads), (".html", ".htm")
+    paths = [path[:-15] if path.endswith(".guarantee.json") and os.path.exists(path[:-15]) else path for path in paths]
+    for path in dict.fromkeys([*paths, *([page] if page else [])]):
+        name = os.path.basename(path)
+        if name.endswith(".signature.json"):
+            made.read_signature(name, read(path))
+        elif path == page or name.lower().endswith(page_ends):
+            found = made.attempt(name, "page", Page, name, read(path))
+            made.pages += [found] if found else []
+            if found and found.signature:
+                made.read_signature(name, found.signature)
+            if not found and made.known:
+                made.say(name, "page", CONTRADICTED, "it is not signed by a key that you named")
         else:
-            text = f"signed {told['time']} with key {found.fingerprint}, which is unknown; it calls itself {told['name']}"
-            verdict.say(name, "key", NOTE, text)
-            if told["name"] in known.values():
-                verdict.say(name, "key", NOTE, "one of your keys has the same name, and is another key")
-        valid.append(found)
-        about[id(found)] = name
-    given = {}
-    for file in files:
-        given.update(file.signed_as())
-    page_hashes = {name: page.signed_hash for name, page in pages}
-    signed = set()
-    for found in valid:
-        for listed, here in ((found.files, given), (found.pages, page_hashes)):
-            match_signed(verdict, listed, here, found, known, signed)
-        first = next((f for f in files if found.files and f.hash == found.files[0]["sha256"]), None)
-        if first is not None and found.statement["guarantee"] is not None and first.guarantee is not None:
-            same = sha256(canonical_bytes(first.guarantee)) == found.statement["guarantee"]
-            if not same:
-                verdict.say(about[id(found)], "guarantee", CONTRADICTED,
-                            "the guarantee is not the one that was signed with this file")  # fmt: skip
-        if book is not None and found.account is not None:
-            where, there = os.path.basename(account), book.has(found.account["head"])
-            same = found.account["dataset"] == book.opened["dataset"]
-            if there and same:
-                verdict.say(where, "signature", HOLDS, f"it has the head that was signed {found.statement['time']}")
-            else:
-                verdict.say(where, "signature", CONTRADICTED, "it has not the head that was signed: it was cut back, is "
-                            "an older copy, or another account")  # fmt: skip
-    for name in [*(file.name for file in files), *page_hashes]:
-        if name not in signed:
-            if known:
-                verdict.say(name, "signature", CONTRADICTED, "it is not signed by a key that you named")
-            elif not any(name == a["about"] and a["check"] == "signature" for a in verdict.answers):
-                verdict.say(name, "signature", NOTE, "it is not signed")
-    return valid
-
-
-def match_signed(verdict, listed, here, found, known, signed):
-    """Compare the files of a statement with those that were given."""
-    by_hash = {digest: name for name, digest in here.items()}
-    for item in listed:
-        name = by_hash.get(item["sha256"])
-        if name is not None:
-            verdict.say(name, "signature", HOLDS, "it is what was signed")
-            if name != item["name"]:
-                verdict.say(name, "signature", NOTE, f"it had another name then: {item['name']}")
-            if not known or found.fingerprint in known:
-                signed.add(name)
-        elif item["name"] in here:
-            verdict.say(item["name"], "signature", CONTRADICTED, "it is not the file that was signed under this name")
-        else:
-            verdict.say(item["name"], "files", NOTE, "it was signed with the others, and is not given")
-
-
-def check_page(verdict, name, page, files, book, valid, known):
-    """Check that a page belongs to the files and the account, and who signed it."""
-    signer = page.facts.get("signer")
-    if signer is not None and signer not in {s.fingerprint for s in valid}:
-        unchecked = Ed25519PublicKey is None and page.signature
-        verdict.say(name, "signature", NOT_CHECKED if unchecked else CONTRADICTED,
-                    f"the page says that key {signer} signed it, and no such valid signature is here")  # fmt: skip
-    about = next((file for file in files if file.hash == page.facts.get("file_sha256")), None)
-    if about is not None:
-        verdict.attempt(name, "page", lambda: page.check_file(about.payload, about.guarantee),
-                        "the page is about this file, and states its promise")  # fmt: skip
-        if about.guarantee is None:
-            verdict.say(name, "page", NOT_CHECKED, "it is about a file whose promise is not read here")
-    elif files:
-        verdict.say(name, "page", CONTRADICTED, f"it is the page of another file: {page.facts.get('file')}")
-    else:
-        verdict.say(name, "page", NOT_CHECKED, "the file that it is about is not given")
-    if book is not None:
-        verdict.attempt(name, "account", lambda: page.check_account(book))
-    covers = any(page.signed_hash == item["sha256"] for s in valid if s.fingerprint in known for item in s.pages)
-    verdict.say(name, "text", NOTE if covers else NOT_CHECKED, "that the page shows only its facts is not checked here"
-                + ("; the signer whom you named vouches for it" if covers else ""))  # fmt: skip
-
-
-def check_account(verdict, files, book, heads, account, valid):
-    """Check what the account says about the files, and the heads that were seen."""
-    if account is None:
-        for file in files:
-            if file.guarantee is not None:
-                named = entries(file.guarantee["parameters"].get("account"), "parameters.account").get("dataset")
-                text = f"the account of {named} was not given" if named else "no account is named"
-                verdict.say(file.name, "account", NOTE, f"{text}: what else was released is not known")
-    elif book is not None:
-        name, left = os.path.basename(account), book.limit - book.spent()
-        verdict.say(name, "account", HOLDS, f"its chain is whole, and nothing is overspent: {shown(left)} of "
-                    f"{book.currency} {shown(book.limit)} is left")  # fmt: skip
-        for head in heads:
-            there = book.has(head)
-            verdict.say(name, "head", HOLDS if there else CONTRADICTED,
-                        "it has the head that you gave" if there else "it has not the head that you gave: it was cut "
-                        "back, is an older copy, or another account")  # fmt: skip
-        for file in files:
-            if file.guarantee is not None:
-                verdict.attempt(file.name, "account", lambda file=file: book.check_release(file.guarantee))
-    for file in files:
-        if file.guarantee is not None and file.beside is None:
-            covers = any(item["sha256"] == file.hash for s in valid for item in s.files)
-            verdict.say(file.name, "seal", NOTE if covers else NOT_CHECKED,
-                        "the numbers of the synopsis are not read here, so its seal is not checked"
-                        + ("; the signature covers the file" if covers else ""))  # fmt: skip
+            made.files.append(Given(path))
+    for file in made.files:
+        made.check_file(file)
+    for path in dict.fromkeys([*(file.path for file in made.files), *([page] if page else []), *([account] if account else [])]):
+        if os.path.exists(path + ".signature.json"):
+            made.read_signature(os.path.basename(path) + ".signature.json", read(path + ".signature.json"))
+    made.check_signatures()
+    for found in made.pages:
+        made.check_page(found)
+    made.check_account(account)
+    owners = sorted({s.key for s in made.good if any(s.covers(file) for file in made.files)})
+    names = [f"the owner of key {key[:16]}…{'' if made.known else ', who is unknown to you'}" for key in owners]
+    made.rests = ("That the noise was drawn as stated, and that the ledger is complete, cannot be seen in a file: it "
+                  f"rests on {' and '.join(names) or 'the maker of the files, which are not signed'}.")
+    return made
 
 
 def main(words=None):
     parser = argparse.ArgumentParser(description="Check a release of Discreet without Discreet.")
-    parser.add_argument("files", nargs="*", metavar="FILE", help="what was released, and signatures")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="what was released, and signatures")
     parser.add_argument("--page", help="the page about it")
     parser.add_argument("--account", help="the account that it was charged to")
     parser.add_argument("--key", action="append", default=[], help="a public key that you trust")
     parser.add_argument("--head", action="append", default=[], help="a head of the account that was seen before")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.error = lambda text: (_ for _ in ()).throw(Usage(text))
+    parser.exit_on_error = False
     try:
         given = parser.parse_args(words)
         found = verify(given.files, given.page, given.account, given.key, given.head)
-    except Usage as error:
+    except SystemExit as error:
+        return 3 if error.code else 0
+    except (Usage, argparse.ArgumentError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 3
     if given.json:
-        print(json.dumps(found.to_dict(), ensure_ascii=True))
+        print(json.dumps(found.to_dict()))
         return found.code
     print(f"Verdict: {found.to_dict()['verdict']}")
     for promise in found.promises:

@@ -293,26 +293,56 @@ def damaged(base: Base, others: list[Base], folder: Path, chance: random.Random)
 
 # ---- comparison
 
-#: What the independent verifier does not do, on purpose: it calls it "not checked".
-ONLY_OURS = {"text", "weights", "mechanism"}
+#: Checks of a file by itself. A program that cannot read a promise says so in one line, another in several.
+_ALONE = {"file", "promise", "checksum", "seal", "table", "ledger", "draws", "seed", "weights", "mechanism"}
+#: What the independent verifier calls "not checked", and which contradictions of `discreet verify` that leaves open.
+_OPEN = {"text": {"text"}, "seal": {"file", "seal", "table", "weights", "checksum"}, "table": {"table", "file"},
+         "mechanism": _ALONE, "page": {"page", "text"}}  # fmt: skip
+#: Contradictions that rest on declarations, cells and sentences, which it leaves alone.
+_FINER = re.compile(r"declar|of column|its sentences|bounds|categor|categories|outside|domain")
+
+Pair = tuple[str, str]
 
 
 def compare(case: Case) -> tuple[list[str], Any, Any]:
     """Return where two programs disagree about a case, and what both say."""
     given = case.given()
     files = [case.path(name) for name in case.files]
-    theirs = independent().verify(files, given["page"], given["account"], given["keys"], given["heads"])
+    theirs = independent().verify(files, given["page"], given["account"], given["keys"], given["heads"]).to_dict()
     ours = verify([Path(file) for file in files], given["page"] and Path(given["page"]),
                   account=given["account"] and Path(given["account"]),
-                  keys=[PublicKey.load(Path(key)) for key in given["keys"]], heads=given["heads"])  # fmt: skip
-    left, right = theirs.to_dict(), ours.to_dict()
-    wrong = []
-    found = [{(c["about"], c["check"]) for c in one["checks"] if c["result"] == "contradicted"} for one in (left, right)]
-    open_ = {c["about"] for c in left["checks"] if c["result"] == "not checked"}
-    for key in found[0] - found[1]:
-        wrong.append(f"only the independent verifier contradicts: {key}")
-    for key in found[1] - found[0]:
-        wrong.append(f"only `discreet verify` contradicts: {key}{' (open)' if key[0] in open_ else ''}")
-    if left["code"] != right["code"]:
-        wrong.append(f"codes {left['code']} and {right['code']}")
-    return wrong, left, right
+                  keys=[PublicKey.load(Path(key)) for key in given["keys"]], heads=given["heads"]).to_dict()  # fmt: skip
+    return disagreements(theirs, ours), theirs, ours
+
+
+def disagreements(theirs: dict[str, Any], ours: dict[str, Any]) -> list[str]:
+    """Compare two verdicts, check by check and as a whole."""
+    for check in (*theirs["checks"], *ours["checks"]):
+        check["check"] = "table" if check["check"] in ("domain", "recount") else check["check"]
+    left = {(c["about"], c["check"]) for c in theirs["checks"] if c["result"] == "contradicted"}
+    right = {(c["about"], c["check"]) for c in ours["checks"] if c["result"] == "contradicted"}
+    unchecked = {(c["about"], c["check"]) for c in theirs["checks"] if c["result"] == "not checked"}
+    vouched = {(c["about"], c["check"]) for c in theirs["checks"] if c["check"] in ("text", "seal") and c["result"] == "note"}
+    left_open = {(about, inner) for about, check in unchecked | vouched for inner in _OPEN.get(check, ())}
+    finer = {(c["about"], c["check"]) for c in ours["checks"] if c["result"] == "contradicted" and _FINER.search(c["detail"])}
+    told = right - left_open - finer - {(about, "text") for about, _ in right}
+    unread = {about for about, check in right if check in ("file", "promise")}
+    unread |= {about for about, check in left if check in ("promise", "checksum")}
+    wrong = [f"{about} alone contradicts for one" for about in unread
+             if bool({c for a, c in left if a == about} & _ALONE) != bool({c for a, c in right if a == about} & _ALONE)
+             and not {(about, c) for c in _ALONE} & (left_open | finer)]  # fmt: skip
+
+    def settled(pair: Pair) -> bool:  # what follows from a promise that one of them does not read
+        return (pair[0] in unread and pair[1] in {*_ALONE, "account"}) or (bool(unread) and pair[1] in ("guarantee", "page", "account", "head"))
+
+    wrong += [f"only the independent verifier contradicts: {pair}" for pair in sorted(left - right) if not settled(pair)]
+    wrong += [f"only `discreet verify` contradicts: {pair}" for pair in sorted(told - left) if not settled(pair)]
+    if theirs["code"] == 1 and ours["code"] != 1:
+        wrong.append(f"codes 1 and {ours['code']}")
+    if ours["code"] == 1 and theirs["code"] != 1 and told:
+        wrong.append(f"codes {theirs['code']} and 1")
+    if ours["code"] == 2 and theirs["code"] == 0:
+        wrong.append("codes 0 and 2")
+    if theirs["code"] == 2 and ours["code"] == 0 and not {c for _, c in unchecked} <= {"text", "seal", "table", "mechanism"}:
+        wrong.append(f"not checked by one alone: {sorted(unchecked)}")
+    return wrong

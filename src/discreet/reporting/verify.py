@@ -161,7 +161,7 @@ class _Case:
             if signature := carried.held(text, carried.SIGNATURE):
                 self._read_signature(about, signature)
         except FormatError as error:
-            self.add(about, "page", None, f"{_OPEN}{error}")
+            self.add(about, "page", False if self.keys else None, f"{'' if self.keys else _OPEN}{error}")
 
     def _read_file(self, path: Path, about: str) -> None:
         found = self.found[path] = Findings(path.name)
