@@ -174,7 +174,7 @@ FIELDS = ("format", "format_version", "model", "epsilon", "delta", "accounting",
           "ledger", "parameters", "domain", "assumptions", "seeded", "version", "digest")
 
 
-ROLES = ("attribute", "quasi-identifier", "sensitive", "identifier", "person")
+ROLES = ("attribute", "quasi-identifier", "sensitive", "identifier", "person", "target", "weight")
 
 
 def checked_guarantee(value):
@@ -371,7 +371,8 @@ def read_table(parts, parameters):
     dialect, columns, names = part(parameters, "csv"), {}, None
     encoding, delimiter = dialect.get("encoding", "utf-8"), dialect.get("delimiter", ",")
     need(encoding in ("utf-8", "utf-16", "latin-1", "windows-1252"), "its encoding is unknown")
-    need(isinstance(delimiter, str) and len(delimiter) == 1, "its delimiter is not one character")
+    need(isinstance(delimiter, str) and len(delimiter) == 1 and dialect.get("decimal", ".") in (".", ",")
+         and set(dialect) <= {"delimiter", "decimal", "encoding", "bom", "crlf"}, "its dialect is unknown")
     for data in parts:
         try:
             rows = csv_rows(data.decode("utf-8-sig" if encoding == "utf-8" else encoding), delimiter)

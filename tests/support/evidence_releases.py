@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import random
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,8 +99,11 @@ def _table(folder: Path, name: str, *, missing: bool = False, persons: bool = Fa
     return data, schema
 
 
-def make(folder: Path) -> list[Base]:
-    """Release a small table in every way, each into a folder of its own, with the public key in the folder above."""
+def make(folder: Path, only: Container[str] = ()) -> list[Base]:
+    """Release a small table in every way, each into a folder of its own, with the public keys in the folder above.
+
+    ``only`` names some of them.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     key = folder / "office.key"
     for name in ("office", "other"):
@@ -110,6 +114,8 @@ def make(folder: Path) -> list[Base]:
     def released(name: str, verb: str, table: dict[str, bool], *words: object, suffix: str = "csv", page: bool = True,
                  sign: bool = True, account: tuple[object, ...] = ()) -> None:  # fmt: skip
         place = folder / name
+        if only and name not in only:
+            return
         place.mkdir()
         data, schema = _table(folder, name, **table)
         more: list[object] = ["--report", place / "page.html"] if page else []
@@ -159,6 +165,8 @@ def make(folder: Path) -> list[Base]:
     released("univariate", "anonymize", raw, "-k", 4, "--method", "microaggregation", "--columns", "age=a", "--columns",
              "pay=b", "--columns", "town=c", sign=False)  # fmt: skip
     for name in ("reports", "counts"):
+        if only and name not in only:
+            continue
         place = folder / name
         place.mkdir()
         data, _ = _table(folder, name)
