@@ -333,6 +333,8 @@ def disagreements(theirs: dict[str, Any], ours: dict[str, Any]) -> list[str]:
              and not {(about, c) for c in _ALONE} & (left_open | finer)]  # fmt: skip
 
     def settled(pair: Pair) -> bool:  # what follows from a promise that one of them does not read
+        if pair[1] == "signature" and (pair[0], "page") in left:  # a page that cannot be read has no signature either
+            return True
         return (pair[0] in unread and pair[1] in {*_ALONE, "account"}) or (bool(unread) and pair[1] in ("guarantee", "page", "account", "head"))
 
     wrong += [f"only the independent verifier contradicts: {pair}" for pair in sorted(left - right) if not settled(pair)]

@@ -34,8 +34,11 @@ def main() -> int:
             chance = random.Random(f"{given.seed}-{i}")
             base = chance.choice(bases)
             case = damaged(base, bases, folder / "case", chance)
-            wrong, theirs, ours = compare(case)
-            codes[theirs["code"], ours["code"]] += 1
+            try:
+                wrong, theirs, ours = compare(case)
+                codes[theirs["code"], ours["code"]] += 1
+            except Exception as error:
+                wrong = [repr(error)]
             disagreements += bool(wrong)
             if wrong:
                 print(f"{given.seed}-{i} {base.folder.name} {case.done} {case.keys}: {wrong}", flush=True)

@@ -281,8 +281,11 @@ class _Case:
             if self.found[file].guarantee is None:
                 self.add(about, "page", None, f"{_OPEN}the page is about this file, whose promise cannot be read")
                 continue
-            self._same_promise(about, facts, self.found[file])
-            self._same_text(about, file, facts, text)
+            try:
+                self._same_promise(about, facts, self.found[file])
+                self._same_text(about, file, facts, text)
+            except _UNREADABLE as error:  # promises and facts may be anything
+                self.add(about, "text", False, f"the page cannot be written again from its facts ({type(error).__name__})")
             stated = {**facts["about"], **json.loads(facts["given"]), "page_made": None}
             if added := [name for name, said in stated.items() if said]:
                 self.add(about, "page", None, f"stated by its maker alone: {', '.join(added)}")
@@ -309,12 +312,7 @@ class _Case:
             made = f"written by version {shown(str(facts['reported_by']))}, and this is {__version__}"
             self.add(about, "text", None, f"{_OPEN}whether the page shows only this: it was {made}")
             return
-        try:
-            again = page_again(file, facts)
-        except _UNREADABLE as error:  # facts may be anything
-            self.add(about, "text", False, f"the page cannot be written again from its facts ({type(error).__name__})")
-            return
-        here, there = (_pieces(page) for page in (carried.bare(text), again))
+        here, there = (_pieces(page) for page in (carried.bare(text), page_again(file, facts)))
         if here == there:
             self.add(about, "text", True, "written again from the file, the page shows the same")
         else:
