@@ -6,8 +6,6 @@
 Written from docs/evidence-format.md and docs/evidence-tables.md alone. It needs Python 3.9 or later and nothing else;
 with the package `cryptography` it also checks signatures. Exit codes: 0 everything holds, 1 something is contradicted,
 2 nothing is contradicted and something was not checked, 3 wrong usage.
-
-From top to bottom: JSON, numbers, guarantees, ledgers, tables, accounts, pages, signatures, and the verdict.
 """
 
 import argparse, hashlib, html, json, math, os, re, sys
@@ -28,14 +26,12 @@ class Usage(Exception): """The command itself was wrong."""
 
 def need(truth, text):
     if not truth: raise Wrong(text)
-
 def sha256(data): return hashlib.sha256(data).hexdigest()
 def is_hex(text, digits): return isinstance(text, str) and re.fullmatch(f"[0-9a-f]{{{digits}}}", text) is not None
 def is_seal(text): return isinstance(text, str) and text[:7] == "sha256:" and is_hex(text[7:], 64)
 def is_texts(value): return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 # ---------------------------------------------------------------------------------------------------------------- JSON
-
 class Number:
     """A number of a JSON file, with the text that it has there."""
     def __init__(self, text):
@@ -45,9 +41,7 @@ class Number:
     def __eq__(self, other): return isinstance(other, Number) and self.value == other.value
     __hash__ = None
 
-def is_version(value, version, name="format_version"):
-    return isinstance(value[name], Number) and value[name].text == str(version)
-
+def is_version(value, version, name="format_version"): return written(value[name]) == str(version)
 def parsed(data):
     """Read JSON strictly: no field twice, no NaN, no halves of characters, and numbers keep their text."""
     def once(pairs):
@@ -62,7 +56,6 @@ def parsed(data):
         raise Wrong(f"it is not JSON in UTF-8: {error}") from None
 
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
-
 def quoted(text, ascii_only):
     def escape(found):
         units = found[0].encode("utf-16-be", "surrogatepass").hex()
@@ -85,7 +78,6 @@ def written(value, canonical=False, indent="", inner=""):
 
 def fields(value, names):
     need(isinstance(value, dict) and set(value) == set(names.split()), "it has missing or unknown fields")
-
 def part(value, name):
     """Return an object inside an object, which may be absent."""
     found = value.get(name)
@@ -93,7 +85,6 @@ def part(value, name):
     return found or {}
 
 # ------------------------------------------------------------------------------------------------------------- numbers
-
 def rational(value, what):
     """Read an exact rational: a text such as "97/100", or a number of JSON; "inf" is infinite."""
     if value == "inf": return math.inf
@@ -101,37 +92,29 @@ def rational(value, what):
     found = isinstance(value, str) and re.fullmatch(r"(-?\d{1,4000})(?:/(\d{1,4000}))?", value)
     need(found and int(found[2] or 1), f"{what} is not a rational")
     return Fraction(int(found[1]), int(found[2] or 1))
-
 def nearest(value):
-    """Return the nearest double."""
     try: return float(value)
     except OverflowError: return math.inf
-
 def number(value, what):
     need(isinstance(value, Number) and math.isfinite(value.value), f"{what} is not a number")
     return nearest(value.value)
-
 def integer(value, what):
     need(isinstance(value, Number) and value.whole, f"{what} is not an integer")
     return value.value
-
 def shown(value): return f"{nearest(value):.6g}"
 
 # ------------------------------------------------------------------------------------------------------------ guarantee
-
 FIELDS = ("format format_version model epsilon delta accounting spent unit neighbours ledger parameters domain "
           "assumptions seeded version digest")
 MODELS = ("central", "local", "metric", "shuffled", "syntactic")
 ROLES = ("attribute", "quasi-identifier", "sensitive", "identifier", "person", "target", "weight")
-
 def checked_guarantee(value):
-    """Check the fields of a guarantee and their types."""
     need(isinstance(value, dict) and list(value) == FIELDS.split(), "it has not the fields of a guarantee, in order")
     need(value["format"] == "discreet.guarantee" and is_version(value, 2), "it is not a guarantee of version 2")
     need(value["model"] in MODELS and value["accounting"] in ("epsilon", "rho"), "its model is unknown")
     need(all(isinstance(value[name], str) and value[name] for name in ("unit", "neighbours", "version")), "no unit")
-    need(is_texts(value["assumptions"]), "assumptions are not texts")
-    need(len(set(value["assumptions"])) == len(value["assumptions"]), "an assumption occurs twice")
+    texts = value["assumptions"]
+    need(is_texts(texts) and len(set(texts)) == len(texts), "assumptions are not different texts")
     need(isinstance(value["ledger"], list) and isinstance(value["seeded"], bool), "ledger or seeded is damaged")
     need(value["digest"] is None or is_seal(value["digest"]), "its seal is not a seal")
     need(0 <= number(value["delta"], "delta") < 1, "delta is not between 0 and 1")
@@ -151,23 +134,18 @@ def guarantee_file(data):
     found = parsed(data)
     need(data in [f"{written(found, indent=i)}\n".encode() for i in ("", "  ")], "it was changed: its layout is another")
     return checked_guarantee(found)
-
 def seal(guarantee, payload):
     head = written({name: value for name, value in guarantee.items() if name != "digest"}, canonical=True).encode()
     return "sha256:" + sha256(len(head).to_bytes(8, "big") + head + payload)
 
 # --------------------------------------------------------------------------------------------------------------- ledger
-
 NOISE = {"laplace": "l1", "flip": "l1", "max-norm": "linf", "isotropic": "l2_squared", "choice": "span",
          "choices": "span", "privtree": "l1", "gaussian": "l2_squared"}
 STATED = ("selection", "sampling", "report")
-
 def root_up(value):
-    """Return the root of a rational, rounded up as the format says."""
     exact = value.numerator * value.denominator << 80
     root = math.isqrt(exact)
     return Fraction(root + (root * root < exact), value.denominator << 40)
-
 def privtree_loss(scale, bias):
     a, total = math.exp(-1 / scale), 0.0
     for j in range(1, 1_000_000):
@@ -178,7 +156,6 @@ def privtree_loss(scale, bias):
     raise Wrong("the sum of a privtree line is too long")
 
 def draw_cost(draw, unit):
-    """Return the cost of a draw in a unit."""
     law = draw.get("law") if isinstance(draw, dict) else None
     need(isinstance(law, str) and (law in NOISE or law in STATED), "the law of a draw is unknown")
     must = {"epsilon"} if law in STATED else {NOISE[law], "rows", "scale"} | ({"bias"} if law == "privtree" else set())
@@ -229,7 +206,6 @@ def epsilon_of_rho(rho, delta):
     return max(least, 0.0) * (1 + 1e-9) + 1e-14
 
 def check_ledger(guarantee, say):
-    """Add the ledger up again, and check that each line pays for its draws."""
     wrong, outside, unit, total = {"ledger": [], "draws": []}, [], guarantee["accounting"], 0
     spent, lines, stated = rational(guarantee["spent"], "spent"), guarantee["ledger"], guarantee["epsilon"]
     if stated is None and not lines and spent == 0: return say("ledger", NOTE, "does not apply: no privacy budget")
@@ -249,9 +225,7 @@ def check_ledger(guarantee, say):
     if outside: say("external", NOT_CHECKED, f"charged by hand: {', '.join(outside)}")
 
 # --------------------------------------------------------------------------------------------------------------- tables
-
 ENCODINGS = {"utf-8": "utf-8-sig", "utf-16": "utf-16", "latin-1": "latin-1", "windows-1252": "windows-1252"}
-
 def csv_rows(text, delimiter):
     """Read CSV: a list of rows of texts, with None for an empty field without quotes."""
     rows, row, at, plain = [], [], 0, re.compile(f"[^{re.escape(delimiter)}\r\n]*")
@@ -272,7 +246,6 @@ def csv_rows(text, delimiter):
     return rows
 
 def read_table(parts, parameters):
-    """Return the columns of a table as lists of cells, by name."""
     dialect, columns, escaped = part(parameters, "csv"), {}, parameters.get("formulas") == "escaped"
     encoding, delimiter = dialect.get("encoding", "utf-8"), dialect.get("delimiter", ",")
     need(isinstance(encoding, str) and encoding in ENCODINGS, "its encoding is unknown")
@@ -302,7 +275,6 @@ def decimal_key(text, mark):
     short = digits.rstrip("0")
     power = int(found[4] or 0) - len(found[3] or "") + len(digits) - len(short)
     return f"{'-' if found[1] == '-' else ''}{short}e{power}" if short else "0"
-
 def moment_key(text):
     """Return one text for all spellings of a date or time, or None."""
     found = re.fullmatch(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?)?", text.strip(" "))
@@ -336,16 +308,14 @@ class Table:
         self.people = [n for n in columns if role.get(n) in ("identifier", "person")]
 
     def shown_by(self, names):
-        """Return the columns that show quasi-identifiers."""
         found = []
         for name in names:
             split = [f"{name}_{end}" for end in ("lower", "upper", "set", "may_be_missing")]
-            found += [name] if name in self.columns else [
-                n for n in split if n in self.columns and n not in self.declared]
+            split = [n for n in split if n in self.columns and n not in self.declared]
+            found += [name] if name in self.columns else split
         return found
 
     def check_columns(self):
-        """Check that every column has a role, and the number of rows."""
         need(not self.unlisted, f"quasi-identifiers that the promise leaves out: {', '.join(self.unlisted)}")
         shows, hashed, rows = self.shown_by(self.quasi), self.promise.get("identifiers") == "hash", self.promise.get("rows")
         for name, cells in self.columns.items():
@@ -368,7 +338,6 @@ class Table:
         return list(found.values())
 
     def recount(self):
-        """Count k, l and t again; return what was found."""
         required, quasi, later, most = self.required, self.shown_by(self.quasi), [], self.promise.get("cells")
         by_columns = required.get("k_by_columns") is not None
         if self.promise.get("output") == "sample": raise Unchecked("rows were drawn from groups: k, l, t are not in them")
@@ -397,7 +366,6 @@ class Table:
             need(smallest >= k, f"k of {', '.join(columns)} is {smallest}, {k} is promised")
         need(all(any(name in names for names in lists) for name in self.quasi), "a quasi-identifier is in no list")
         return f"{self.rows} rows, k by columns at least {k}"
-
     def count_kept(self, quasi):
         more = [name for name in self.kept if name in self.columns and name not in quasi]
         sizes, k, unique = [len(g) for g in self.groups(quasi + more)], self.kept_facts.get("k"), self.kept_facts.get("unique")
@@ -437,7 +405,6 @@ class Table:
         return [len(found) if c is None else found[key(c)] for c in cells], not categories and bool(moments or numbers)
 
     def count_values(self, name, groups, asked_l, asked_t, later):
-        """Count l and t of one sensitive column."""
         values, ordered = self.numbered(name)
         tables = [Counter(values[row] for row in group) for group in groups]
         least = number(asked_l["least"], "required.l.least") if asked_l else None
@@ -450,8 +417,7 @@ class Table:
         found, stated, c = l_of(tables, kind, least), part(self.reached, "l").get(name), asked_l.get("c")
         if asked_l and kind == "recursive":
             need(found < (3 if c is None else number(c, "required.l.c")), f"l of {name} is {found:.4g}, not below c")
-        elif asked_l:
-            need(found >= least - 1e-6, f"l of {name} is {found:.4g}, less than required")
+        elif asked_l: need(found >= least - 1e-6, f"l of {name} is {found:.4g}, less than required")
         if stated is not None and self.reached.get("l_kind") in (None, kind):
             gap = found - number(stated, "reached.l")
             need(gap <= 1e-6 if kind == "recursive" else gap >= -1e-6, f"l of {name} is {found:.4g}, not as stated")
@@ -477,7 +443,6 @@ class Table:
         return f"t of {name} {t:.4g}"
 
 def l_of(tables, kind, least):
-    """Return l of the worst group."""
     if kind == "distinct": return min(map(len, tables))
     counts = [sorted(table.values(), reverse=True) for table in tables]
     if kind == "entropy":
@@ -487,13 +452,11 @@ def l_of(tables, kind, least):
     return max(group[0] / rest if rest else math.inf for group, rest in zip(counts, rests))
 
 # -------------------------------------------------------------------------------------------------------------- account
-
 RESERVE = "entry price delta job asked task when who"
 EVENTS = {"open": "format version dataset unit epsilon rho delta when who", "reserve": RESERVE,
           "book": "entry price delta digest steps seeded when", "spend": RESERVE + " digest steps seeded state",
           "file": "entry name digest when who", "note": "entry text when who", "close": "when who", "repair": "dropped"}
 CUT = "it was cut back, is an older copy, or is another account"
-
 class Account:
     """An account: its chain is followed and its rules are checked line by line."""
     def __init__(self, data):
@@ -537,7 +500,6 @@ class Account:
             need(isinstance(event["digest"], str) and event["digest"] not in self.digests, "a digest occurs twice")
             need(self.entries[event["entry"].value - 1]["booked"], "a file is of an entry that is not booked")
             self.digests[event["digest"]] = event["entry"].value
-
     def charge(self, kind, entry, event):
         price, delta = rational(event["price"], "a price"), rational(event["delta"], "a delta")
         need(price >= 0 and delta >= 0 and ("terms" not in event or price == 0), "a price is damaged")
@@ -546,18 +508,15 @@ class Account:
             need(price <= entry["price"] and delta <= entry["delta"], "more is booked than was reserved")
         for step in event.get("steps", []):
             need(isinstance(step, list) and len(step) == 4 and isinstance(step[0], str), "a step is damaged")
-            need(rational(step[1], "a step") >= 0 and rational(step[2], "a step") >= 0, "a step is damaged")
-            need(integer(step[3], "a step") > 0, "a step is damaged")
+            need(min(rational(step[1], "a step"), rational(step[2], "a step"), integer(step[3], "a step") - 1) >= 0, "a step")
         entry.update(price=price, delta=delta, booked=kind != "reserve")
         self.spent, deltas = sum(e["price"] for e in self.entries), sum(e["delta"] for e in self.entries)
         need(self.spent <= self.limit, "more is spent than its limit")
         need(deltas <= (self.delta if self.currency == "epsilon" else 0), "more delta is spent than it has")
-
     def has(self, head):
         return isinstance(head, str) and head.replace("sha256:", "", 1) in self.hashes
 
     def check_release(self, guarantee):
-        """Check that the account knows a release, and that its price covers it."""
         named, entry = part(guarantee["parameters"], "account"), self.digests.get(guarantee["digest"])
         if named:
             need(named.get("dataset") == self.opened["dataset"], "it was charged to the account of another dataset")
@@ -572,10 +531,8 @@ class Account:
         return f"the account knows it as entry {entry}"
 
 # ----------------------------------------------------------------------------------------------------------------- page
-
 FACTS = ("format format_version file bytes file_sha256 kind digest promise seeded account about signer language made_by "
          "reported_by given shown")
-
 def page_part(text, name):
     """Return what a page carries under a name, and the page without it."""
     found = list(re.finditer(f"<meta name=\"discreet-{name}\" content='([^<>']*)'>", text))
@@ -585,7 +542,6 @@ def page_part(text, name):
     return html.unescape(found[0][1]), text[:start] + text[end:]
 
 class Page:
-    """A page with the facts that it carries."""
     def __init__(self, name, data):
         text, self.name = data.decode("utf-8", "replace"), name
         if not text.lstrip().lower().startswith("<!doctype html"): raise Unchecked("it is not a page")
@@ -612,7 +568,6 @@ class Page:
         wrong = [name for here, there, name in stated if here != there]
         need(not wrong, f"it states another promise than the file: {', '.join(wrong)}")
         return "it is about this file, and states its promise"
-
     def check_balance(self, account):
         told = part(self.facts, "account")
         if told and account.has(told["head"]):
@@ -624,7 +579,6 @@ class Page:
             need(not wrong, f"it states another {' and '.join(wrong)} than the account had then")
 
 # ----------------------------------------------------------------------------------------------------------- signatures
-
 class Signature:
     """A signature: its fields are checked when it is read, its bytes by `check`."""
     def __init__(self, value):
@@ -662,7 +616,6 @@ class Signature:
             else: value = value.encode()
             made += kind.encode() + len(value).to_bytes(8, "big") + value
         return made
-
     def check(self):
         if Ed25519PublicKey is None: raise Unchecked("signatures need the package `cryptography`")
         try:
@@ -671,14 +624,12 @@ class Signature:
         except (InvalidSignature, ValueError):
             raise Wrong("the signature is not one of this statement: one was changed") from None
         return self
-
     def listed(self, thing):
         """Return the names of all signed files or pages, and whether a file or page is one of them by its hash."""
         items = self.told["pages" if isinstance(thing, Page) else "files"]
         return [item["name"] for item in items], thing.hash in [item["sha256"] for item in items]
 
 def public_key(path):
-    """Read a public key: its fingerprint and its name."""
     try:
         value = parsed(read(path))
         fields(value, "format format_version algorithm name public_key fingerprint")
@@ -690,7 +641,6 @@ def public_key(path):
         raise Usage(f"{path}: {error}") from None
 
 # -------------------------------------------------------------------------------------------------------- binary files
-
 def synopsis(data):
     """Check the checksum of a synopsis and return the guarantee inside."""
     mark = data.rfind(b"discreet-file-sha256:") + 21
@@ -726,7 +676,6 @@ def messages(data):
     return told
 
 # -------------------------------------------------------------------------------------------------------------- verdict
-
 def read(path):
     try:
         with open(path, "rb") as file: return file.read()
@@ -734,7 +683,6 @@ def read(path):
         raise Usage(f"{path}: {error.strerror}") from None
 
 class Given:
-    """A file or folder that was given, with the guarantee next to it."""
     def __init__(self, path):
         self.path, self.guarantee = path.rstrip("/"), None
         names = sorted(n for n in os.listdir(path) if n[0] not in "._") if os.path.isdir(path) else [""]
@@ -745,12 +693,10 @@ class Given:
         self.beside = read(place) if os.path.exists(place) else None
 
 class Verdict:
-    """All answers about what was given."""
     def __init__(self, keys, heads):
         self.answers, self.promises, self.rests, self.known = [], [], "", dict(map(public_key, keys))
         self.heads = [(head, "that you gave") for head in heads]
         self.files, self.pages, self.signatures, self.good = [], [], [], []
-
     def say(self, about, check, result, detail):
         self.answers.append({"about": about, "check": check, "result": result, "detail": detail})
 
@@ -767,13 +713,10 @@ class Verdict:
     def code(self):
         results = [answer["result"] for answer in self.answers]
         return 1 if CONTRADICTED in results else 2 if NOT_CHECKED in results else 0
-
     def to_dict(self):
         words, told = (HOLDS, CONTRADICTED, NOT_CHECKED)[self.code], {"promises": self.promises, "checks": self.answers}
         return {"verdict": words, "code": self.code, **told, "rests_on": self.rests}
-
     def vouched(self, thing):
-        """Return whether a key that the reader named signed a file or page."""
         return bool(self.known) and any(found.listed(thing)[1] for found in self.good)
 
     def check_file(self, file):
@@ -800,7 +743,6 @@ class Verdict:
         if promise["model"] == "syntactic":
             self.attempt(name, "recount", lambda: "counted again: " + Table(columns, promise).recount())
         return None
-
     def check_seed(self, name, seeded):
         if seeded: self.say(name, "seed", CONTRADICTED, "the noise was seeded: nothing is protected")
         else: self.say(name, "seed", HOLDS, "not seeded")
@@ -812,7 +754,6 @@ class Verdict:
         self.say(name, "checksum", HOLDS, f"{len(told)} messages are whole")
         self.check_seed(name, any(seeded for _, seeded in told))
         self.say(name, "mechanism", NOT_CHECKED, "the parameters of local mechanisms are not read here")
-
     def read_signature(self, about, data):
         found = self.attempt(about, "signature", lambda: Signature(parsed(data)))
         if found and all(found.value != other.value for _, other in self.signatures): self.signatures.append((about, found))
@@ -838,7 +779,6 @@ class Verdict:
                 self.say(thing.name, "signature", missing, f"key {signer} signs it, says the page, and it is not here")
 
     def compare_signed(self, about, found):
-        """Compare a statement with the files, pages and guarantees that were given."""
         told, hashes = found.told, [file.hash for file in self.files]
         for thing in [*self.files, *self.pages]:
             names, covered = found.listed(thing)
@@ -863,7 +803,6 @@ class Verdict:
         if absent: self.say(about, "files", NOTE, f"signed with them, and not given: {', '.join(absent)}")
 
     def check_page(self, page):
-        """Check that a page belongs to the files."""
         if page.bare != page.facts["shown"]:
             self.say(page.name, "page", CONTRADICTED, "the page was edited: it does not show what it was written with")
         file = next((f for f in self.files if f.hash == page.facts["file_sha256"]), None)
@@ -876,7 +815,6 @@ class Verdict:
         self.say(page.name, "text", result, f"that the page shows only its facts is not checked here{more}")
 
     def check_account(self, path):
-        """Check what the account says about the files, and the heads that were seen."""
         about, none = os.path.basename(path or ""), "no account was given: what else was released is not known"
         book = self.attempt(about, "account", lambda: Account(read(path))) if path else None
         for file in [f for f in self.files if f.guarantee is not None]:
@@ -894,16 +832,12 @@ class Verdict:
         for found in self.good:
             if found.account is not None and found.account["dataset"] != book.opened["dataset"]:
                 self.say(about, "head", CONTRADICTED, "what was signed is about the account of another dataset")
-
 def check_domain(columns, promise):
-    """Check that every column is declared, and has a role if the table is anonymous."""
     odd = [name for name in columns if name not in part(part(promise, "domain"), "columns")]
     if promise["model"] == "syntactic": Table(columns, promise).check_columns()
     else: need(not odd, f"columns that are not declared: {', '.join(odd)}")
     return f"{len(next(iter(columns.values())))} rows; all {len(columns)} columns are declared"
-
 def sentence(promise):
-    """Say what is promised to whom."""
     required, unit = promise["parameters"].get("required"), promise["unit"]
     if promise["model"] == "syntactic":
         k = required.get("k") if isinstance(required, dict) else None
@@ -911,9 +845,7 @@ def sentence(promise):
     epsilon = "infinite" if promise["epsilon"] == "inf" else promise["epsilon"].text
     return (f"differential privacy in the {promise['model']} model, epsilon = {epsilon}, delta = {promise['delta'].text}. "
             f"Unit: {unit}; neighbours: {promise['neighbours']}.")
-
 def verify(paths, page=None, account=None, keys=(), heads=()):
-    """Check everything that was given and return the verdict."""
     made, given = Verdict(keys, heads), [page] if page else []
     for path in paths:
         table = path[: -len(".guarantee.json")]
@@ -943,10 +875,10 @@ def verify(paths, page=None, account=None, keys=(), heads=()):
 def main(words=None):
     parser = argparse.ArgumentParser(description="Check a release of Discreet without Discreet.")
     parser.add_argument("files", nargs="+", metavar="FILE", help="what was released, and signatures")
-    parser.add_argument("--page", help="the page about it")
-    parser.add_argument("--account", help="the account that it was charged to")
-    parser.add_argument("--key", action="append", default=[], help="a public key that you trust")
-    parser.add_argument("--head", action="append", default=[], help="a head of the account that was seen before")
+    for name, text in (("page", "the page about it"), ("account", "the account that it was charged to")):
+        parser.add_argument(f"--{name}", help=text)
+    for name, text in (("key", "a public key that you trust"), ("head", "a head of the account that you saw before")):
+        parser.add_argument(f"--{name}", action="append", default=[], help=text)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     try:
         given = parser.parse_args(words)
