@@ -306,7 +306,6 @@ class Table:
         self.unlisted = [name for name in by_role if listed and name not in listed and self.shown_by([name])]
         self.sensitive = [n for n in dict.fromkeys(sensitive) if n not in self.quasi and n in columns]
         self.people = [n for n in columns if role.get(n) in ("identifier", "person")]
-
     def shown_by(self, names):
         found = []
         for name in names:
@@ -314,7 +313,6 @@ class Table:
             split = [n for n in split if n in self.columns and n not in self.declared]
             found += [name] if name in self.columns else split
         return found
-
     def check_columns(self):
         need(not self.unlisted, f"quasi-identifiers that the promise leaves out: {', '.join(self.unlisted)}")
         shows, hashed, rows = self.shown_by(self.quasi), self.promise.get("identifiers") == "hash", self.promise.get("rows")
@@ -325,7 +323,6 @@ class Table:
             need(name in shows or name in self.declared, f"column {name} is not declared")
             need(name in [*shows, *self.sensitive, *self.kept], f"column {name} has no role in the promise")
         need(rows is None or self.rows == rows.value, f"it has {self.rows} rows: another number is stated")
-
     def groups(self, columns):
         """Group the rows that are the same in some columns: lists of row numbers."""
         keys, found = [], defaultdict(list)
@@ -356,7 +353,6 @@ class Table:
         for name in self.sensitive: told += self.count_values(name, groups, *asked, later)
         if later: raise Unchecked("; ".join(dict.fromkeys(later)))
         return ", ".join(told)
-
     def recount_by_columns(self, asked):
         stated, lists = part(self.reached, "k_by_columns").get("least"), asked.get("columns")
         k = max(integer(asked.get("least"), "least"), 0 if stated is None else integer(stated, "least"))
@@ -372,7 +368,6 @@ class Table:
         need(k is None or min(sizes) >= integer(k, "kept.k"), f"k with kept columns is {min(sizes)}")
         alone = sizes.count(1) / self.rows
         need(unique is None or alone <= number(unique, "unique") + 1e-6, f"{alone:.4g} of the rows are alone")
-
     def count_k(self, groups, later):
         required, reached = integer(self.required["k"], "required.k"), self.reached.get("k")
         k, counts, reached = min(map(len, groups)), self.promise.get("k_counts"), reached.value if reached else required
@@ -387,7 +382,6 @@ class Table:
         elif counts is not None: later.append("k counts persons, who are not in the table")
         need(k >= reached, f"k is {k}, and {reached} is required or stated")
         return k
-
     def numbered(self, name):
         """Number sensitive values in order, missing ones last; say whether they are numbers, dates or times."""
         cells, declared = self.columns[name], self.declared.get(name, {})
@@ -403,7 +397,6 @@ class Table:
             return known.get(c, len(known)) if categories else 0 if moments or not numbers else math.inf, c
         found = {c: i for i, c in enumerate(sorted(set(map(key, given))))}
         return [len(found) if c is None else found[key(c)] for c in cells], not categories and bool(moments or numbers)
-
     def count_values(self, name, groups, asked_l, asked_t, later):
         values, ordered = self.numbered(name)
         tables = [Counter(values[row] for row in group) for group in groups]
@@ -422,7 +415,6 @@ class Table:
             gap = found - number(stated, "reached.l")
             need(gap <= 1e-6 if kind == "recursive" else gap >= -1e-6, f"l of {name} is {found:.4g}, not as stated")
         return [f"l of {name} {found:.4g}", self.count_t(name, values, ordered, tables, asked_t, later)]
-
     def count_t(self, name, values, ordered, tables, asked, later):
         stated, stated_kind = part(self.reached, "t").get(name), part(self.reached, "t_kind").get(name)
         kind = asked.get("kind", "auto") if asked else stated_kind or "auto"
@@ -456,6 +448,7 @@ RESERVE = "entry price delta job asked task when who"
 EVENTS = {"open": "format version dataset unit epsilon rho delta when who", "reserve": RESERVE,
           "book": "entry price delta digest steps seeded when", "spend": RESERVE + " digest steps seeded state",
           "file": "entry name digest when who", "note": "entry text when who", "close": "when who", "repair": "dropped"}
+STEPS = ("laplace", "gaussian", "exponential", "response", "zcdp")
 CUT = "it was cut back, is an older copy, or is another account"
 class Account:
     """An account: its chain is followed and its rules are checked line by line."""
@@ -470,25 +463,26 @@ class Account:
             need(isinstance(kind, str) and kind in EVENTS, "it has an unknown event")
             terms = " terms" if kind in ("reserve", "book", "spend") and "terms" in event else ""
             fields(event, f"after kind {EVENTS[kind]}{terms}")
+            texts = [event[n] for n in ("when", "who", "dataset", "job", "name", "text") if n in event]
+            need(all(texts) and is_texts(texts), "a text is damaged")
             need(event["after"] == (self.hashes[-1] if self.hashes else "0" * 64), "a line does not follow the last one")
             need((kind == "open") == (self.opened is None), "it is not opened once, in its first line")
             self.hashes.append(digest.decode())
             self.take(kind, event)
             self.spent_at[self.hashes[-1]] = self.spent
         need(self.opened, "it has no first line")
-
     def take(self, kind, event):
         if kind == "open":
             need(event["format"] == "discreet.account" and is_version(event, 1, "version"), "it is not an account")
             need((event["epsilon"] is None) != (event["rho"] is None), "it is not in one of epsilon and rho")
             self.currency = "epsilon" if event["rho"] is None else "rho"
             self.limit, self.delta = rational(event[self.currency], "its limit"), rational(event["delta"], "its delta")
-            need(self.limit > 0 and 0 <= self.delta < 1 and isinstance(event["dataset"], str), "its limits are damaged")
+            need(self.limit > 0 and 0 <= self.delta < 1, "its limits are damaged")
             self.opened = event
         elif kind in ("reserve", "spend"):
             need(not self.closed, "something is charged after it was closed")
             need(integer(event["entry"], "an entry") == len(self.entries) + 1, "its entries are not in order")
-            need(isinstance(event["asked"], dict) and isinstance(event["job"], str) and event["job"], "a job is damaged")
+            need(isinstance(event["asked"], dict), "what was asked is not an object")
             self.entries.append({})
         elif kind in ("book", "file", "note"):
             need(0 < integer(event["entry"], "an entry") <= len(self.entries), "an entry is unknown")
@@ -497,19 +491,24 @@ class Account:
             self.closed = True
         if kind in ("reserve", "spend", "book"): self.charge(kind, self.entries[event["entry"].value - 1], event)
         if event.get("digest") is not None:
-            need(isinstance(event["digest"], str) and event["digest"] not in self.digests, "a digest occurs twice")
-            need(self.entries[event["entry"].value - 1]["booked"], "a file is of an entry that is not booked")
-            self.digests[event["digest"]] = event["entry"].value
+            entry, digest = event["entry"].value, event["digest"]
+            known = self.digests.get(digest) if isinstance(digest, str) and kind != "book" else None
+            need(isinstance(digest, str) and known in (None, entry if kind == "file" else None), "a digest occurs twice")
+            need(self.entries[entry - 1]["booked"], "a file is of an entry that is not booked")
+            self.digests[digest] = entry
     def charge(self, kind, entry, event):
         price, delta = rational(event["price"], "a price"), rational(event["delta"], "a delta")
-        need(price >= 0 and delta >= 0 and ("terms" not in event or price == 0), "a price is damaged")
+        terms = part(event, "terms")
+        need(price == delta == 0 if terms else price > 0 and delta >= 0, "a price is damaged")
+        need(not terms or (terms.get("model") in MODELS[1:] and isinstance(terms.get("unit"), str)), "terms are damaged")
         if kind == "book":
             need(not entry["booked"], "an entry is booked twice")
             need(price <= entry["price"] and delta <= entry["delta"], "more is booked than was reserved")
+            need(terms.get("model") == entry["terms"].get("model"), "another kind is booked than was reserved")
         for step in event.get("steps", []):
-            need(isinstance(step, list) and len(step) == 4 and isinstance(step[0], str), "a step is damaged")
+            need(isinstance(step, list) and len(step) == 4 and step[0] in STEPS, "a step is damaged")
             need(min(rational(step[1], "a step"), rational(step[2], "a step"), integer(step[3], "a step") - 1) >= 0, "a step")
-        entry.update(price=price, delta=delta, booked=kind != "reserve")
+        entry.update(terms=terms, price=price, delta=delta, booked=kind != "reserve")
         self.spent, deltas = sum(e["price"] for e in self.entries), sum(e["delta"] for e in self.entries)
         need(self.spent <= self.limit, "more is spent than its limit")
         need(deltas <= (self.delta if self.currency == "epsilon" else 0), "more delta is spent than it has")
@@ -531,8 +530,8 @@ class Account:
         return f"the account knows it as entry {entry}"
 
 # ----------------------------------------------------------------------------------------------------------------- page
-FACTS = ("format format_version file bytes file_sha256 kind digest promise seeded account about signer language made_by "
-         "reported_by given shown")
+FACTS = ("format format_version file bytes file_sha256 kind digest promise seeded account behind about signer language "
+         "made_by reported_by given shown")
 def page_part(text, name):
     """Return what a page carries under a name, and the page without it."""
     found = list(re.finditer(f"<meta name=\"discreet-{name}\" content='([^<>']*)'>", text))
@@ -557,7 +556,6 @@ class Page:
             need(told["account"] is None or isinstance(part(told, "account").get("head"), str), "head")
         except Wrong:
             raise Unchecked("its facts cannot be read") from None
-
     def check_promise(self, guarantee):
         promise, rho = self.facts["promise"], None
         if guarantee["accounting"] == "rho":
@@ -824,6 +822,8 @@ class Verdict:
                 result, more = (NOTE, "; its signer vouches for it") if self.vouched(file) else (NOT_CHECKED, "")
                 self.say(file.name, "seal", result, f"not checked: the numbers of a synopsis are not read here{more}")
         if not book: return
+        for file in [f for f in self.files if f.payload.startswith(b"DSCL") and "sha256:" + f.hash not in book.digests]:
+            self.say(file.name, "account", CONTRADICTED, "the account does not know this file")
         left = f"{shown(book.limit - book.spent)} of {book.currency} {shown(book.limit)} is left"
         self.say(about, "account", HOLDS, f"its chain is whole, and nothing is overspent: {left}")
         for page in self.pages: self.attempt(page.name, "account", page.check_balance, book)

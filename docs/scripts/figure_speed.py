@@ -388,6 +388,17 @@ def months() -> str:
     return table(["month", "rows", "left out: published before", "never published", "cells", "width"], rows)
 
 
+def blanks() -> str:
+    """Return recoded tables with rows left out, and with blanks: rows left out or blanked, and the loss."""
+    held = [row for row in results.read("blanks")["results"] if row["table"] != "hospital"]
+    rows = []
+    for plain, filled in zip(held[::2], held[1::2], strict=True):
+        part = f"{plain['table']}, {plain['suppress']:g}"
+        rows.append([part, f"{plain['left_out']:,}", f"{plain['loss']:.3f}", f"{filled['left_out']:,}",
+            f"{filled['blanked']:,}", f"{filled['loss']:.3f}"])  # fmt: skip
+    return table(["table, `suppress`", "left out", "loss", "with blanks: left out", "blanked", "loss"], rows)
+
+
 def second_releases() -> str:
     """Return how fine a second release is, by the partition that makes it."""
     forms = {

@@ -12,6 +12,7 @@ from figure_dimensions import few_rows, many_dimensions, many_published
 from figure_grids import starts
 from figure_results import geometric_mean, one, table
 from figure_speed import (
+    blanks,
     collector,
     marginals,
     months,
@@ -480,6 +481,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "remap": remap,
     "rivals": rivals,
     "sampling": sampling,
+    "blanks": blanks,
     "months": months,
     "second-releases": second_releases,
     "seeds": seeds,

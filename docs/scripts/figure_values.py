@@ -137,6 +137,9 @@ VALUES: dict[str, Callable[[], str]] = {
     "k-spread": lambda: str(_k_curve("spread")["k"]),
     "k-accuracy-5": lambda: f"{one(_k_curve('auto (default)')['points'], k=5)['accuracy']:.3f}",
     "k-accuracy-50": lambda: f"{one(_k_curve('auto (default)')['points'], k=50)['accuracy']:.3f}",
+    "blanks-rows": lambda: (
+        f"{one(results.read('blanks')['results'], table='Adult', suppress=0.05, blanks=True)['rows']:,}"
+    ),
     "months-deep": lambda: _sixth_month("all stays, max_depth=5"),
     "months-six": lambda: _sixth_month("all stays"),
     "renewal-k": lambda: digits(_renewal("k = 10")["ratio"]),

@@ -153,6 +153,8 @@ class Outlook(Frames):
     bounds: tuple[RowBound, ...] = ()
     delta: float = 0.0
     later: dict[str, Any] | None = None
+    rows_each: int = 1
+    heaviest: float = 1.0
 
     def __getitem__(self, method: str) -> Expectation:
         """Return a method by name."""
@@ -189,6 +191,8 @@ def outlook(
     persons: int | None = None,
     leave: float | None = None,
     come: float | None = None,
+    rows_each: int = 1,
+    heaviest: float = 1.0,
     only: str | None = None,
 ) -> Outlook:
     """Return the expected error of each method. No data are read.
@@ -219,6 +223,11 @@ def outlook(
     leave, come : float, optional
         The shares of people who leave or change, and who come, from one anonymous table to the next: adds what to
         expect of later tables about the same people.
+    rows_each : int, default 1
+        The most rows of one person that are counted: central noise is that much wider.
+    heaviest : float, default 1.0
+        The largest declared weight over the mean weight: noise of weighted histograms is that much wider. A model
+        holds weights as a column, so its noise stays that of rows.
     only : str, optional
         The only method to forecast, which is faster.
 
@@ -246,6 +255,9 @@ def outlook(
     checks.warn_of_delta(Fraction(slack), n)
     distance = float(checks.positive("radius", radius))
     target = None if target_error is None else float(checks.positive("target_error", target_error))
+    each = checks.whole("rows_each", rows_each, low=1)
+    heaviest = max(1.0, float(checks.positive("heaviest", heaviest)))
+    part = each * heaviest  # an ε of average rows is that part of an ε of persons
 
     def expect(
         question: str, method: str, model: str, release: str, reading: str, error: _Law, sense: str = "about"
@@ -262,22 +274,22 @@ def outlook(
     spread, said = (k / n) ** (1 / d), f"at delta {slack:g}" if slack else "without a delta"
     found = (
         expect("counts", "central histogram", "central", f"{values:,} noisy counts", "of one value",
-               lambda e: _count_error(e) / n),
+               lambda e: _count_error(e / part) / n),
         expect(
-            "counts", "grid synopsis", "central", f"{_cells(_grid(n, d, clusters, budget))} cells",
+            "counts", "grid synopsis", "central", f"{_cells(_grid(n, d, clusters, budget / part))} cells",
             "noise of a box of a tenth of the cells; rows that a cut cell divides come on top",
-            lambda e: _count_error(_left(e)) * math.sqrt(max(1.0, _BOX * math.prod(_grid(n, d, clusters, e)))) / n,
+            lambda e: _box_error(n, d, clusters, e / part) / n,
         ),
         expect(
             "counts", "tree synopsis", "central", f"up to {leaves:,} leaves that follow the rows",
             "noise of a box of a tenth of the leaves, none pruned; rows that a cut leaf divides come on top",
-            lambda e: _leaf_error(n, d, e) * math.sqrt(_BOX * leaves) / n,
+            lambda e: _leaf_error(n, d, e / part) * math.sqrt(_BOX * leaves) / n,
         ),
         expect(
             "counts", "marginal synopsis", "central",
             f"about {_pairs(d):,} of {d * (d - 1) // 2:,} pairs of columns, and a model" if d > 1 else "one column",
             f"of one cell of a pair that was measured, {said}; what the model assumes comes on top",
-            lambda e: _pair_error(d, e, slack) / n,
+            lambda e: each * _pair_error(d, e, slack) / n,
         ),
         expect(
             "counts", "local reports", "local", f"{best.mechanism}, {best.report_bits} bits per report",
@@ -295,9 +307,9 @@ def outlook(
             None, (spread,) * len(CURVE),
         ),
         expect(
-            "clusters", "private k-means", "central", _chosen(n, d, clusters, budget, slack)[0].words(d),
+            "clusters", "private k-means", "central", _chosen(n, d, clusters, budget / part, slack)[0].words(d),
             "for clusters that fill the domain evenly" if few else "from the noise of the means alone",
-            lambda e: _excess(n, d, clusters, e, slack),
+            lambda e: _excess(n, d, clusters, e / part, slack),
             "at most" if few else "at least",
         ),
     )  # fmt: skip
@@ -308,7 +320,8 @@ def outlook(
     bounds = () if people is None else tuple(_bound(n, people, values, budget, rows) for rows in AUTO_ROWS)
     shares = [float(checks.probability(n, v or 0.0, closed=True)) for n, v in (("leave", leave), ("come", come))]
     later = None if leave is None and come is None else _later(people or n, k, *shares)
-    return Outlook(n, d, clusters, k, values, budget, distance, target, CURVE, rows, people, bounds, slack, later)
+    asked = (n, d, clusters, k, values, budget, distance, target, CURVE, rows, people, bounds, slack, later)
+    return Outlook(*asked, each, heaviest)
 
 
 _Law = Callable[[float], float]
@@ -337,7 +350,7 @@ def fitness(domain: Domain, found: Outlook) -> Fitness:
 
     With a number of persons, each has as many rows as the best bound uses.
     """
-    each = min(found.bounds, key=lambda bound: bound.error).rows if found.bounds else 1
+    each = min(found.bounds, key=lambda bound: bound.error).rows if found.bounds else found.rows_each
     # Rules replace columns by differences, and leave out sums: as if such columns were counted in the finest cells.
     made, cells = domain.modelled(), [cells_of(column) for column in domain]
     fine = dict(zip(made.names, public_grid(domain).sizes, strict=True))
@@ -397,6 +410,11 @@ def _grid(n: int, d: int, clusters: int, epsilon: float) -> tuple[int, ...]:
         lambda e, axes, k: rules.rugnik(n, e, axes, k), Domain.box([0.0] * d, 1.0), n=float(n), epsilon=_left(epsilon),
         k=clusters, max_cells=2**20,
     )  # fmt: skip
+
+
+def _box_error(n: int, d: int, clusters: int, epsilon: float) -> float:
+    """Return the standard error of a box of a tenth of a grid's cells."""
+    return _count_error(_left(epsilon)) * math.sqrt(max(1.0, _BOX * math.prod(_grid(n, d, clusters, epsilon))))
 
 
 def _cells(parts: tuple[int, ...]) -> str:

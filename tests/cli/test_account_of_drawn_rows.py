@@ -129,10 +129,11 @@ def test_nothing_is_read_or_written_that_the_account_does_not_pay_for() -> None:
     assert not dc.Account("p.account").entries
 
 
-def test_k_anonymity_alone_has_no_price() -> None:
-    for words in (("--account", "p.account"), ("--fresh",)):
-        with pytest.raises(InvalidArgument, match=r"used with --sample 0.1: k-anonymity alone has no price"):
-            output(*PLAIN, *words, "-o", "s.csv")
-    assert not KINDS["anonymize"].has_price({"k": 20})  # what the studio asks before it names the account of a project
+def test_k_anonymity_alone_is_listed_without_a_price() -> None:
+    shown = output(*PLAIN, "--account", "p.account", "-o", "s.csv")
+    assert "Listed as entry 1 (k = 25, which adds no epsilon) of survey: epsilon 0 of 3 spent" in " ".join(
+        shown.split()
+    )
+    assert not KINDS["anonymize"].has_price({"k": 20})  # what the studio asks before it shows a price
     assert KINDS["anonymize"].has_price({"k": 20, "sample": 0.1})
     assert KINDS["synopsis"].has_price({})

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
-from command_line import output, printed
+from command_line import output, printed, run
 
 ROWS = "".join(f"{20 + i % 60},w{i % 4},{100 + 13 * (i % 50)}.5\n" for i in range(1200))
 COLUMNS = {"age": (0, 120), "ward": ["w0", "w1", "w2", "w3"], "cost": (0, 1000)}
@@ -70,7 +70,7 @@ def test_a_check_stops_the_job_and_the_account_keeps_its_price(place: Path, caps
     assert float(dc.Account("a.account").spent) == 0.2
     output("synopsis", "t.csv", *words, "good.parquet", "--report", "r.html")
     assert float(dc.Account("a.account").spent) == 1.2
-    assert "Account of patients: 2 releases so far" in (place / "r.html").read_text()
+    assert "1.2 of 3 spent, 1.8 left after 2 releases." in (place / "r.html").read_text()
 
 
 def test_the_studio_hands_its_guess_of_the_rows_to_the_job(tmp_path: Path) -> None:
@@ -83,3 +83,14 @@ def test_the_studio_hands_its_guess_of_the_rows_to_the_job(tmp_path: Path) -> No
     project.schema_file.write_text(dc.Domain(COLUMNS).to_toml())
     project.parameters = {"epsilon": 1.0}
     assert job_of(project).parameters["expect_rows"] == 8000
+
+
+def test_a_release_without_rows_is_compared(place: Path) -> None:
+    """Noise can leave no synthetic row at all: nothing is compared, and nothing fails."""
+    words = ("--schema", "s.toml", "--epsilon", 0.01, "--seed", 1, "-o", "none.csv")
+    (place / "few.csv").write_text("age,ward,cost\n" + ROWS[: ROWS.index("\n") + 1])
+    with pytest.warns(dc.errors.DiscreetWarning, match="cannot be told from zero"):
+        output("synthesize", "few.csv", *words)
+    assert (place / "none.csv").read_text().count("\n") == 1
+    told = json.loads(run("compare", "few.csv", "none.csv", "--json").stdout)["comparison"]
+    assert {each["reason"] for each in told["left_out"]} == {"the release has no value for it"}

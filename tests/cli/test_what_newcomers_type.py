@@ -242,7 +242,7 @@ def test_help_shows_no_types_of_python_whole_examples_and_all_defaults() -> None
         "account", "annotate", "--help", COLUMNS="100"
     )
     shown = " ".join(output("anonymize", "--help", COLUMNS="200").split())
-    assert "For sampled rows: sample again and pay again" in shown
+    assert "Release again and list it again" in shown
     assert "(by default 0 with density-tree or mondrian, 0.05 with generalization)" in shown
     assert "(default: 0)" in output("synthesize", "--help", COLUMNS="200")
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.core.output.files import promise_place, write_whole, write_with_promise
+from discreet.core.output.files import promise_place, write_sealed, write_whole
 from discreet.errors import DataSourceError
 from discreet.local.tasks.device_file import DeviceFile
 from support.second_reader.reading import seal
@@ -49,7 +49,7 @@ def test_a_table_that_cannot_get_its_name_leaves_no_table_with_the_promise_of_an
 ) -> None:
     place = tmp_path / "safe.csv"
     promise = dc.Guarantee("syntactic", parameters={"k": 5})
-    write_with_promise(place, b"a\n1\n", promise)
+    write_sealed(place, b"a\n1\n", promise.seal(b"a\n1\n"))
     really, calls = os.replace, iter(range(9))
 
     def replace(source: str, target: str) -> None:
@@ -59,7 +59,7 @@ def test_a_table_that_cannot_get_its_name_leaves_no_table_with_the_promise_of_an
 
     monkeypatch.setattr(os, "replace", replace)
     with pytest.raises(DataSourceError, match="No space left"):
-        write_with_promise(place, b"a\n2\n", promise)
+        write_sealed(place, b"a\n2\n", promise.seal(b"a\n2\n"))
     if place.exists():
         told = json.loads(promise_place(place).read_text(encoding="utf-8"))
         assert seal(told, place.read_bytes()) == told["digest"]

@@ -79,6 +79,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "anonymity/risk/test_rules_at_the_limit.py",
             "anonymity/release/test_suppressed_rows.py",
+            "anonymity/release/test_blanks.py",
+            "anonymity/release/test_bounded_rows.py",
             "anonymity/release/test_release_randomness.py",
             "anonymity/masking/test_rank_swapping.py",
             "anonymity/masking/test_multiplicative_noise.py",

@@ -304,6 +304,25 @@ def test_every_verb_that_writes_a_release_signs_it(made: Path, tmp_path: Path) -
     assert "a file if it is to be signed" in str(wrong.exception)
 
 
+def test_rows_and_the_model_behind_them_are_checked_together(made: Path, tmp_path: Path) -> None:
+    account, table = tmp_path / "a.account", ["--schema", made / "schema.toml", "--epsilon", 1]
+    output("account", "create", account, "--dataset", "people", "--epsilon", 3)
+    more = ["-o", tmp_path / "syn.csv", "--report", tmp_path / "syn.html", "--account", account]
+    output("synthesize", made / "people.csv", *table, *more, "--sign", made / "office.key")
+    (tmp_path / "answers.csv").write_text("answer\n" + "yes\nno\n" * 30, encoding="utf-8")
+    sketch = ["sketch", "encode", tmp_path / "answers.csv", "--epsilon", 1, "--domain", "yes,no"]
+    output(*sketch, "-o", tmp_path / "reports.bin", "--account", account)
+    rows, model = tmp_path / "syn.csv", tmp_path / "syn.synopsis.parquet"
+    key = [PublicKey.load(made / "office.key.pub")]
+    found = verify([rows, model], tmp_path / "syn.html", account, key)
+    assert found.code == 0, found.to_dict()
+    alone = verify([rows], tmp_path / "syn.html", account, key)
+    assert alone.code == 2
+    assert any("give syn.synopsis.parquet too" in a.detail for a in alone.answers)
+    reports = verify([tmp_path / "reports.bin"], account=account)
+    assert any("the account knows it as entry 2" in a.detail for a in reports.answers), reports.to_dict()
+
+
 def test_private_keys_are_encrypted_or_closed_to_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -33,3 +33,11 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     project = released(home, "synopsis", {"epsilon": 1.0, "seed": 1}, {"release": "s.parquet"}, plane)
     collect(release_of(project, "1"))
     return home / "studio", project
+
+
+@pytest.fixture
+def pictures(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Return where pictures of screens go: the folder of --studio-pictures, or one that is thrown away."""
+    folder = Path(request.config.getoption("--studio-pictures") or tmp_path / "pictures")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

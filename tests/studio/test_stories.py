@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import shutil
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -15,72 +12,12 @@ import discreet as dc
 from discreet.core.budget.guarantee import Guarantee
 from discreet.core.output.files import promise_place
 from discreet.synopses import Synopsis
-from studio_story import Visit, studio
+from studio_story import Visit, again, choose, declare, digest_of, evidence, open_table, release, studio
 from studio_tables import adult, causes, gowalla, messy
 
 pytestmark = pytest.mark.slow
 
 SCREENS = ("data", "columns", "goal", "plan", "release", "evidence", "account")
-
-
-@pytest.fixture
-def pictures(request, tmp_path):
-    """Return where pictures of screens go: the folder of --studio-pictures, or one that is thrown away."""
-    folder = Path(request.config.getoption("--studio-pictures") or tmp_path / "pictures")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def digest_of(file: Path) -> str:
-    """Return the seal of a release."""
-    beside = promise_place(file)
-    sealed = Guarantee.from_json(beside.read_text()).digest if beside.is_file() else Synopsis.load(file).digest
-    assert sealed is not None
-    return sealed
-
-
-def again(visit: Visit, folder: Path, output: str) -> str:
-    """Run the downloaded job file as the command line does, and return the digest of what comes out."""
-    with visit.tab.expect_download() as waited:
-        visit.tab.get_by_role("link", name="job.toml").first.click()
-    folder.mkdir()
-    job = folder / "job.toml"
-    waited.value.save_as(job)
-    done = subprocess.run(
-        [sys.executable, "-m", "discreet.cli", "run", str(job)], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    made = re.search(rf'^{output} = "(.+)"$', job.read_text(), re.M)
-    assert made is not None
-    return digest_of(folder / made[1])
-
-
-def evidence(visit: Visit, name: str) -> None:
-    """Audit a release, read its report, and come to the page to sign."""
-    project = visit.project
-    visit.go(f"/p/{project}/evidence")
-    visit.wait("#report")
-    visit.fill(said_title="A release", said_owner="Ward 3", said_purpose="Planning of beds", said_date="2026-11-16")
-    visit.tab.locator("form:has(#said-title) button:not([type=button])").first.click()
-    visit.wait("#audit")
-    buttons = visit.tab.locator('form[action$="/audit"] button:not([type=button])')
-    for number in range(buttons.count()):  # every file that carries a promise
-        buttons.nth(number).click()
-        visit.wait(f"section:has(#audit) h3:nth-of-type({number + 1}) .chip.good")
-        visit.tab.wait_for_selector("[data-refresh]", state="detached")
-    visit.check(f"{name}-evidence")
-    with visit.context.expect_page() as waited:
-        visit.tab.get_by_role("link", name=re.compile("report|Bericht", re.I)).first.click()
-    report = waited.value
-    report.wait_for_load_state("load")
-    assert "A release" in report.locator("h1").inner_text()
-    assert report.locator("svg").count() > 0
-    assert report.evaluate("getComputedStyle(document.body).maxWidth") != "none"  # its own style was let in
-    report.close()
-    visit.fill(sign_name="A. Example", sign_date="2026-11-16")
-    visit.tab.locator("form:has(#sign-name) button:not([type=button])").first.click()
-    visit.wait(".to-sign")
-    visit.check(f"{name}-sign")
 
 
 def test_an_existing_artifact_to_audit_and_report(chromium, axe, pictures, tmp_path):
@@ -111,66 +48,6 @@ def test_axe_is_there(axe):
     if axe is None:
         pytest.skip("axe-core is not to be had: name its file with DISCREET_AXE, or install npm")
     assert "axe" in axe
-
-
-def open_table(visit: Visit, file: Path) -> None:
-    """Open a table by its path and go on to its columns."""
-    visit.go("/")
-    visit.fill(path=str(file))
-    visit.tab.locator("#path").press("Enter")
-    visit.wait("h1")
-    visit.check()
-
-
-def declare(visit: Visit, columns: dict[str, dict[str, str]], **beside: str) -> None:
-    """Declare columns as they are typed: role, kind, low, high, list, missing."""
-    visit.go(f"/p/{visit.project}/columns")
-    for name, told in columns.items():
-        for field, value in told.items():
-            place = visit.tab.locator(f'[name="{field}:{name}"]')
-            if place.evaluate("e => e.tagName") == "SELECT":
-                place.select_option(value)
-            else:
-                place.fill(value)
-    for name, value in beside.items():
-        place = visit.tab.locator(f'[name="{name}"]').first
-        if name == "unit":
-            visit.tab.locator(f'[name="unit"][value="{value}"]').check()
-        else:
-            place.fill(value)
-    visit.tab.locator("button.main[value=save]").click()
-    visit.wait("h1")
-    assert visit.tab.locator("[aria-invalid=true]").count() == 0
-    assert visit.tab.locator("tr.waits").count() == 0
-
-
-def choose(visit: Visit, goal: str, **fields: str) -> None:
-    """Choose a goal, say the parameters, and come to the release."""
-    visit.go(f"/p/{visit.project}/goal")
-    visit.check()
-    visit.tab.locator(f'form.card:has(input[value="{goal}"]) button:not([type=button])').click()
-    visit.wait("form.plan")
-    for name, value in fields.items():
-        place = visit.tab.locator(f"#{name}")
-        visit.tab.evaluate("e => { const d = e.closest('details'); if (d) d.open = true; }", place.element_handle())
-        if place.evaluate("e => e.tagName") == "SELECT":
-            place.select_option(value)
-        else:
-            place.fill(value)
-    visit.check()
-    visit.tab.locator("button[value=go]").click()
-    visit.tab.wait_for_url("**/release*")
-
-
-def release(visit: Visit, name: str) -> None:
-    """Start the release and wait until it is done and drawn."""
-    visit.check(f"{name}-release")
-    if visit.tab.locator("[name=uncounted]").count():
-        visit.tab.locator("[name=uncounted]").check()
-    visit.tab.locator('form[action$="/start"] button:not([type=button])').click()
-    visit.wait("h1 .chip.good", 240)
-    visit.wait("main svg, #reached", 60)
-    visit.check(f"{name}-results")
 
 
 def test_adult_to_a_synthetic_table_with_evidence(chromium, axe, pictures, tmp_path):

@@ -23,14 +23,15 @@ def write(path: Path, log: Path, seed: int) -> None:
     draw, account = random.Random(seed), Account(path)
     with log.open("ab", buffering=0) as published:
         while True:
-            price = draw.choice((1, 2, 3))
+            price = draw.choice((0, 1, 2, 3))  # 0: an anonymous table, which is listed
+            ledger = Ledger(epsilon=max(price, 1))
+            if price:
+                ledger.spend("all", price)
+            promise = Guarantee.from_ledger(ledger, model="central" if price else "syntactic").seal(os.urandom(8))
             try:
-                reserved = account.reserve("release", epsilon=price)
+                reserved = account.reserve("release", **({"epsilon": price} if price else {"promise": promise}))
             except BudgetExceeded:
                 return
-            ledger = Ledger(epsilon=price)
-            ledger.spend("all", price)
-            promise = Guarantee.from_ledger(ledger, model="central").seal(os.urandom(8))
             published.write(f"{reserved.number} {price} {promise.digest}\n".encode())
             if draw.random() < 0.9:
                 reserved.book(promise)

@@ -322,9 +322,13 @@ def disagreements(theirs: dict[str, Any], ours: dict[str, Any]) -> list[str]:
     left = {(c["about"], c["check"]) for c in theirs["checks"] if c["result"] == "contradicted"}
     right = {(c["about"], c["check"]) for c in ours["checks"] if c["result"] == "contradicted"}
     unchecked = {(c["about"], c["check"]) for c in theirs["checks"] if c["result"] == "not checked"}
-    vouched = {(c["about"], c["check"]) for c in theirs["checks"] if c["check"] in ("text", "seal") and c["result"] == "note"}
+    vouched = {
+        (c["about"], c["check"]) for c in theirs["checks"] if c["check"] in ("text", "seal") and c["result"] == "note"
+    }
     left_open = {(about, inner) for about, check in unchecked | vouched for inner in _OPEN.get(check, ())}
-    finer = {(c["about"], c["check"]) for c in ours["checks"] if c["result"] == "contradicted" and _FINER.search(c["detail"])}
+    finer = {
+        (c["about"], c["check"]) for c in ours["checks"] if c["result"] == "contradicted" and _FINER.search(c["detail"])
+    }
     told = right - left_open - finer - {(about, "text") for about, _ in right}
     unread = {about for about, check in right if check in ("file", "promise")}
     unread |= {about for about, check in left if check in ("promise", "checksum")}
@@ -335,9 +339,13 @@ def disagreements(theirs: dict[str, Any], ours: dict[str, Any]) -> list[str]:
     def settled(pair: Pair) -> bool:  # what follows from a promise that one of them does not read
         if pair[1] == "signature" and (pair[0], "page") in left:  # a page that cannot be read has no signature either
             return True
-        return (pair[0] in unread and pair[1] in {*_ALONE, "account"}) or (bool(unread) and pair[1] in ("guarantee", "page", "account", "head"))
+        return (pair[0] in unread and pair[1] in {*_ALONE, "account"}) or (
+            bool(unread) and pair[1] in ("guarantee", "page", "account", "head")
+        )
 
-    wrong += [f"only the independent verifier contradicts: {pair}" for pair in sorted(left - right) if not settled(pair)]
+    wrong += [
+        f"only the independent verifier contradicts: {pair}" for pair in sorted(left - right) if not settled(pair)
+    ]
     wrong += [f"only `discreet verify` contradicts: {pair}" for pair in sorted(told - left) if not settled(pair)]
     if theirs["code"] == 1 and ours["code"] != 1:
         wrong.append(f"codes 1 and {ours['code']}")
@@ -345,6 +353,10 @@ def disagreements(theirs: dict[str, Any], ours: dict[str, Any]) -> list[str]:
         wrong.append(f"codes {theirs['code']} and 1")
     if ours["code"] == 2 and theirs["code"] == 0:
         wrong.append("codes 0 and 2")
-    if theirs["code"] == 2 and ours["code"] == 0 and not {c for _, c in unchecked} <= {"text", "seal", "table", "mechanism"}:
+    if (
+        theirs["code"] == 2
+        and ours["code"] == 0
+        and not {c for _, c in unchecked} <= {"text", "seal", "table", "mechanism"}
+    ):
         wrong.append(f"not checked by one alone: {sorted(unchecked)}")
     return wrong

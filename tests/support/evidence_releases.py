@@ -128,7 +128,7 @@ def make(folder: Path, only: Container[str] = ()) -> list[Base]:
         output(*verb.split(), data, "--schema", schema, *words, "-o", place / file, *more)
         if account and sign:
             output("account", "sign", place / "a.account", "--sign", key)
-        files = ("safe.synopsis.parquet",) if verb == "synthesize" and account else (file,)
+        files = (file, "safe.synopsis.parquet") if verb == "synthesize" else (file,)
         found.append(Base(place, files, "page.html" if page else None, "a.account" if account else None))
 
     central, raw = {"anonymous": False}, {}
@@ -144,10 +144,12 @@ def make(folder: Path, only: Container[str] = ()) -> list[Base]:
              account=("--epsilon", 2))  # fmt: skip
     released("synthetic-rho", "synthesize", {**central, "german": True}, "--rho", 0.1, "--delta", 1e-6, "--columns",
              "age,pay,town", sign=False)  # fmt: skip
-    released("noisy", "perturb", central, "--epsilon", 1, "--radius", 0.1, "--category-epsilon", 1)
+    released(
+        "noisy", "perturb", central, "--epsilon", 1, "--radius", 0.1, "--category-epsilon", 1, account=("--epsilon", 1)
+    )
     released("noisy-german", "perturb", {**central, "german": True}, "--epsilon", 1, "--radius", 0.1,
              "--category-epsilon", 1, "--remap", "clip", sign=False)  # fmt: skip
-    released("cells", "anonymize", raw, "-k", 5)
+    released("cells", "anonymize", raw, "-k", 5, account=("--epsilon", 1))
     released("missing", "anonymize", {"missing": True}, "-k", 4, "--l", 2)
     released("bounds", "anonymize", {"missing": True}, "-k", 4, "--bounds", sign=False)
     released("german", "anonymize", {"german": True}, "-k", 5, "--t", 0.6, "--csv-dialect", "excel-de")

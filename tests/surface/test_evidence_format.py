@@ -188,10 +188,10 @@ def _written() -> dict[str, Any]:
     shown = hashlib.sha256(_TEMPLATE.replace("FACTS", "").replace("SIGNED", "").encode()).hexdigest()
     page = _TEMPLATE.replace("FACTS", '{"shown":"' + shown + '"}').replace("SIGNED", '{"a":"&lt;&#x27;&amp;"}')
     forged = Signature(Statement(**{**signature.statement.__dict__, "time": "2027-11-17T12:00:00+00:00"}),
-                       signature.public_key, signature.signature)  # fmt: skip
+                       signature.key, signature.signature)  # fmt: skip
     resealed = lower.seal(table.encode()).to_json(indent=2) + "\n"
     release = {"safe.csv": table, "safe.csv.guarantee.json": beside, "safe.csv.signature.json": text,
-               "office.key.pub": key.public.to_json()}  # fmt: skip
+               "office.key.pub": json.dumps(key.public.to_dict(), indent=2) + "\n"}  # fmt: skip
     return {
         "seals": [{"guarantee": sealed.to_json(), "canonical": sealed.canonical("digest").decode(),
                    "payload": "a\n1\n", "digest": sealed.digest}],

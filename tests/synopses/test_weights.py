@@ -14,6 +14,7 @@ import pytest
 import discreet as dc
 from command_line import output, run
 from discreet.errors import InvalidArgument, SchemaError
+from discreet.planning import outlook
 from discreet.reporting.words import for_lawyers
 
 COLUMNS: dict[str, Any] = {"sex": ["f", "m"], "age": dc.Integer(0, 99), "w": dc.Numeric("w", 0, 400, role="weight")}
@@ -138,6 +139,29 @@ def test_a_public_number_of_rows_is_the_population() -> None:
     table = survey()
     made = dc.GridSynopsis(1.0, DOMAIN, "eugkm", n_rows=true(table), random_state=1).fit(table).synopsis_
     assert made.guarantee.parameters["n_rows"] == pytest.approx(true(table))
+
+
+def test_the_plan_knows_weights_and_rows_of_households() -> None:
+    """The forecast of one count is the standard error of the noise, as a share of the people."""
+    table, rows = survey(), 2
+    domain = dc.Domain(COLUMNS, unit={"household": "hh", "rows": rows})
+    people = true(table)
+    planned = outlook(len(table), 2, epsilon=0.5, rows_each=rows, heaviest=400 * len(table) / people)
+    ask = dc.QuerySession(table, dc.Ledger(epsilon=1), domain=domain)
+    low, high = ask.count({"sex": ["m"]}, epsilon=0.5).interval(0.95)
+    error = math.sqrt(2) * (high - low) / 2 / math.log(20)  # of a Laplace law
+    assert planned["central histogram"].error * people == pytest.approx(error, rel=0.05)
+    doubtful = dc.GridSynopsis(1.0, domain, [2, 10], expect_rows=len(table)).fit(table).synopsis_
+    assert doubtful.doubts == ()  # people are not compared with rows
+
+
+def test_the_plan_of_a_schema_with_weights_asks_for_the_population(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(dc.Domain(COLUMNS, unit={"household": "hh", "rows": 2}).to_toml())
+    asked = ["plan", "-n", 3000, "--schema", tmp_path / "s.toml"]
+    assert "--population must be given" in str(run(*asked, catch=True).exception)
+    told = output(*asked, "--population", 240_000)
+    assert "at most 2 rows, and a row as at most 5 rows of average weight" in " ".join(told.split())
+    assert "'weight'" in str(run("plan", "-n", 9, "-d", 2, "--population", 9, catch=True).exception)
 
 
 def test_clusters_are_weighted() -> None:

@@ -1,6 +1,6 @@
 """Compare the independent verifier with `discreet verify` on many damaged releases.
 
-python tests/verifier/agreement.py 10000 [--seed 1]: prints every disagreement, and how many there were.
+python tests/verifier/agreement.py 10000 [--seed 1] [--seconds 600]: prints every disagreement, and how many there were.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import random
 import shutil
 import sys
 import tempfile
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -24,13 +25,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("number", type=int)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this time")
     given = parser.parse_args()
+    until = time.monotonic() + given.seconds
     folder = Path(tempfile.mkdtemp())
     try:
         bases = make(folder / "bases")
         codes: Counter[tuple[int, int]] = Counter()
-        disagreements = 0
+        done = disagreements = 0
         for i in range(given.number):
+            if time.monotonic() > until:
+                break
+            done += 1
             chance = random.Random(f"{given.seed}-{i}")
             base = chance.choice(bases)
             case = damaged(base, bases, folder / "case", chance)
@@ -44,7 +50,7 @@ def main() -> int:
                 print(f"{given.seed}-{i} {base.folder.name} {case.done} {case.keys}: {wrong}", flush=True)
     finally:
         shutil.rmtree(folder)
-    print(f"{given.number} damaged copies of {len(bases)} releases, {disagreements} disagreements")
+    print(f"{done} damaged copies of {len(bases)} releases, {disagreements} disagreements")
     print("verdicts (independent, discreet verify):", dict(sorted(codes.items())))
     return int(disagreements > 0)
 

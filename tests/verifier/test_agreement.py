@@ -105,7 +105,9 @@ def test_a_program_of_its_own_says_what_it_found(bases: list[Base]) -> None:
     assert "rests on the owner of key" in told.stdout
     for wrong in (["--key", "none.pub"], ["--pgae", "x"], ["--page", "none.html"]):
         assert subprocess.run([*call, *wrong], capture_output=True, check=False).returncode == 3
-    other = subprocess.run([*call, "--key", str(key).replace("office", "other"), "--json"], capture_output=True, check=False)
+    other = subprocess.run(
+        [*call, "--key", str(key).replace("office", "other"), "--json"], capture_output=True, check=False
+    )
     assert (other.returncode, json.loads(other.stdout)["verdict"]) == (1, "contradicted")
 
 
@@ -132,7 +134,14 @@ def _given(case: Case) -> list[dict[str, str]]:
     given = case.given()
     files = [case.path(name) for name in case.files]
     signed = [f"{name}.signature.json" for name in [*files, given["account"]] if name]
-    names = [*files, *(f"{name}.guarantee.json" for name in files), given["page"], given["account"], *signed, *given["keys"]]
+    names = [
+        *files,
+        *(f"{name}.guarantee.json" for name in files),
+        given["page"],
+        given["account"],
+        *signed,
+        *given["keys"],
+    ]
     return [{"name": Path(name).name, "data": base64.b64encode(Path(name).read_bytes()).decode()}
             for name in dict.fromkeys(names) if name and Path(name).exists()]  # fmt: skip
 

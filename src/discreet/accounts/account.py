@@ -15,7 +15,16 @@ from typing import Any
 
 from discreet.accounts.book import FORMAT, VERSION, WITH_DELTA, Entry, Totals
 from discreet.accounts.chain import Chain, Disk
-from discreet.accounts.facts import heads_of, step_facts, steps_of, unit_column, unit_facts, unit_of, unit_text
+from discreet.accounts.facts import (
+    heads_of,
+    step_facts,
+    steps_of,
+    terms_of,
+    unit_column,
+    unit_facts,
+    unit_of,
+    unit_text,
+)
 from discreet.accounts.standing import Standing
 from discreet.core import KINDS, LARGEST_BUDGET, SURE_DELTA, Exact, Guarantee, Kind, Line, checks
 from discreet.core.budget import zcdp_to_epsilon
@@ -148,6 +157,7 @@ class Account(Standing):
         delta: Any = 0,
         unit: Any = "row",
         asked: Mapping[str, Any] | None = None,
+        promise: Guarantee | None = None,
     ) -> Reservation:
         """Set a price aside, durably, before any row is read. Book it when the release is published.
 
@@ -164,26 +174,31 @@ class Account(Standing):
             The unit of the release, which must be that of the account.
         asked : mapping, optional
             The request, as plain data.
+        promise : Guarantee, optional
+            Instead of a price: what a release promises that is not of the central model. It is listed with its terms
+            and adds nothing to what is spent. For an anonymous table
+            ``Guarantee("syntactic", parameters={"required": {"k": 10}})`` will do.
         """
-        price, share = self._price(epsilon, rho, delta)
-        self._check_unit(unit)
+        cost = self._cost(promise, epsilon, rho, delta, unit)
         number = 0
 
         def line() -> dict[str, Any]:
             nonlocal number
             number = len(self._totals.entries) + 1
-            return self._asked("reserve", job, price, share, asked or {}, number)
+            return self._asked("reserve", job, cost, asked or {}, number)
 
         head = self._chain.append(line)
         return Reservation(self, number, f"sha256:{head}")
 
-    def check(self, label: str, epsilon: Any = None, *, rho: Any = None, delta: Any = 0, unit: Any = "row") -> None:
+    def check(
+        self, label: str, epsilon: Any = None, *, rho: Any = None, delta: Any = 0, unit: Any = "row",
+        promise: Guarantee | None = None,
+    ) -> None:  # fmt: skip
         """Raise the error that `reserve` or `spend` would with this price, without charging anything."""
-        price, share = self._price(epsilon, rho, delta)
-        self._check_unit(unit)
+        cost = self._cost(promise, epsilon, rho, delta, unit)
         with self._chain.lock:  # or another thread takes in lines meanwhile
             totals = self._fresh()
-            totals.check(self._asked("reserve", label, price, share, {}, len(totals.entries) + 1))
+            totals.check(self._asked("reserve", label, cost, {}, len(totals.entries) + 1))
 
     def spend(
         self, label: str, epsilon: Any = None, kind: Kind = "sequential", *, rho: Any = None, delta: Any = 0,
@@ -191,13 +206,12 @@ class Account(Standing):
     ) -> Exact:  # fmt: skip
         """Charge an answer without an artifact, durably; as `Ledger.spend`."""
         checks.choice("kind", kind, KINDS)
-        price, share = self._price(epsilon, rho, delta)
-        self._check_unit(unit)
+        cost, share = self._cost(None, epsilon, rho, delta, unit), checks.delta_share(delta, "delta=0")
         given = checks.exact("epsilon" if rho is None else "rho", epsilon if rho is None else rho, "a price", "0.1")
         laws = [step_facts(Line(label, given, kind, law=law), rho is not None, share)]
 
         def line() -> dict[str, Any]:
-            asked = self._asked("spend", label, price, share, {}, len(self._totals.entries) + 1)
+            asked = self._asked("spend", label, cost, {}, len(self._totals.entries) + 1)
             return {**asked, "state": "answered", "digest": None, "seeded": False, "steps": laws}
 
         self._chain.append(line)
@@ -209,29 +223,45 @@ class Account(Standing):
         Parameters
         ----------
         artifact : Guarantee, or an object with one
-            A sealed central release. One that is already booked is refused.
+            A sealed release. One that is already booked is refused.
         """
         promise = artifact if isinstance(artifact, Guarantee) else getattr(artifact, "guarantee", None)
         if not isinstance(promise, Guarantee):
             raise InvalidType("artifact", type(artifact).__name__, "a release with a guarantee", "artifact=synopsis")
-        if promise.model != "central" or promise.digest is None:
-            got = promise.model if promise.digest else "without a seal"
-            raise InvalidArgument("artifact", got, "a sealed release of the central model", "a saved synopsis")
-        self._check_unit(unit_of(promise))
-        price, share = self._price_of(promise)
+        if promise.digest is None:
+            raise InvalidArgument("artifact", "without a seal", "a sealed release", "a saved synopsis")
+        if promise.model == "central":
+            self._check_unit(unit_of(promise))
+        cost = self._cost_of(promise)
         known = promise.digest in self._fresh().digests
         if known or any(self._chain.knows(head.removeprefix("sha256:")) for head in heads_of(promise.parameters)):
             raise FormatError(f"account: {promise.digest} is already booked, completely or in part; nothing was added")
         asked = {k: v for k, v in promise.parameters.items() if isinstance(v, (str, int, float, bool))}
 
         def line() -> dict[str, Any]:
-            job = str(promise.parameters.get("method", "release"))
-            facts = self._asked("spend", job, price, share, asked, len(self._totals.entries) + 1)
-            made = {"digest": promise.digest, "seeded": promise.seeded, "steps": steps_of(promise)}
-            return {**facts, "state": "added", **made}
+            job = str(promise.parameters.get("method", promise.parameters.get("mechanism", "release")))
+            facts = self._asked("spend", job, cost, asked, len(self._totals.entries) + 1)
+            return {**facts, "state": "added", **_made(promise)}
 
         self._chain.append(line)
         return self._totals.entries[max(self._totals.entries)]
+
+    def add_file(self, release: str | None, name: str, digest: str | None) -> None:
+        """Note another file of a booked release: post-processing of it, or the same in another format.
+
+        Parameters
+        ----------
+        release : str
+            Digest of the booked release.
+        name, digest : str
+            Name of the file, and the seal of its guarantee.
+        """
+        entry = next((e for e in self.entries if release in [known for _, known in e.shown]), None)
+        if entry is None:
+            raise InvalidArgument("release", release, "the digest of a booked release", "synopsis.digest")
+        if (name, digest) not in entry.shown:
+            facts = {"kind": "file", "entry": entry.number, "name": name, "digest": digest}
+            self._chain.append(lambda: {**facts, **_signed()})
 
     def annotate(self, entry: int, text: str) -> None:
         """Add a note to an entry, such as what happened to a lost reservation. Its price stays."""
@@ -282,10 +312,25 @@ class Account(Standing):
         return tuple(reversed(found))
 
     def _asked(
-        self, kind: str, job: str, price: Fraction, delta: Fraction, asked: Mapping[str, Any], number: int
+        self, kind: str, job: str, cost: Mapping[str, Any], asked: Mapping[str, Any], number: int
     ) -> dict[str, Any]:
-        facts = {"kind": kind, "job": job, "asked": {**asked, **self._said}, "price": str(price), "delta": str(delta)}
+        facts = {"kind": kind, "job": job, "asked": {**asked, **self._said}, **cost}
         return {**facts, "task": self._task, "entry": number, **_signed()}
+
+    def _cost(self, promise: Guarantee | None, epsilon: Any, rho: Any, delta: Any, unit: Any) -> dict[str, Any]:
+        """Return the price of a release as a line states it: in the unit of the account, or the terms of a promise."""
+        if promise is not None:
+            return self._cost_of(promise)
+        price, share = self._price(epsilon, rho, delta)
+        self._check_unit(unit)
+        return {"price": str(price), "delta": str(share)}
+
+    def _cost_of(self, promise: Guarantee) -> dict[str, Any]:
+        if promise.model != "central":
+            return {"price": "0", "delta": "0", "terms": terms_of(promise)}
+        spent, rho = promise.spent.exact, promise.accounting == "rho"
+        price, share = self._price(None if rho else spent, spent if rho else None, Fraction(repr(promise.delta)))
+        return {"price": str(price), "delta": str(share)}
 
     def _price(self, epsilon: Any, rho: Any, delta: Any) -> tuple[Fraction, Fraction]:
         """Return the price of a release in the unit of the account, and its δ."""
@@ -309,12 +354,6 @@ class Account(Standing):
                 f"epsilon release, or charge an account with a delta: {WITH_DELTA}"
             )
         return Fraction(repr(zcdp_to_epsilon(given, share))), share
-
-    def _price_of(self, promise: Guarantee) -> tuple[Fraction, Fraction]:
-        spent = promise.spent.exact
-        if promise.accounting == "rho":
-            return self._price(None, spent, Fraction(repr(promise.delta)))
-        return self._price(spent, None, Fraction(repr(promise.delta)))
 
     def _check_unit(self, unit: Any) -> None:
         wanted, asked = self._totals.opened["unit"], unit_facts(unit)
@@ -366,13 +405,17 @@ class Reservation:
 
     def book(self, promise: Guarantee) -> None:
         """Write that the release is published, its cost and its seal."""
-        price, delta = self.account._price_of(promise)
+        cost = self.account._cost_of(promise)
         reserved = self.account._totals.entries[self.number].delta
         if float(reserved) == promise.delta:  # a promise states its δ as a float; what was set aside is exact
-            delta = reserved
-        facts = {"digest": promise.digest, "seeded": promise.seeded, "steps": steps_of(promise)}
-        costs = {"entry": self.number, "price": str(price), "delta": str(delta)}
-        self.account._chain.append(lambda: {"kind": "book", **costs, **facts, "when": _now()})
+            cost["delta"] = str(reserved)
+        facts = {"kind": "book", "entry": self.number, **cost, **_made(promise)}
+        self.account._chain.append(lambda: {**facts, "when": _now()})
+
+
+def _made(promise: Guarantee) -> dict[str, Any]:
+    steps = steps_of(promise) if promise.model == "central" else []
+    return {"digest": promise.digest, "seeded": promise.seeded, "steps": steps}
 
 
 def _now() -> str:

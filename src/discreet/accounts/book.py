@@ -1,5 +1,8 @@
 """The totals of an account, and which line may follow.
 
+Central releases have a price in the unit of the limit. Others are listed with terms of their own: the rules of an
+anonymous table, the rate of a perturbed one, the ε of a local report. They add nothing to what is spent.
+
 Limits are kept in ε (and a sum of δ) or in ρ, as exact rationals. There, adding up is valid also if the next price is
 chosen after seeing a result (basic composition, and that of zCDP, hold for adaptive prices under a fixed limit).
 """
@@ -28,10 +31,11 @@ Step = tuple[str, Fraction, Fraction, int]
 class Entry:
     """One release in an account.
 
-    ``price`` and ``delta`` are in the unit of the account. ``state`` is "reserved" until it is published (and forever
-    if its program was lost), then "booked"; "answered" has no artifact; "added" was released without the
-    account. ``digest`` is the seal of the artifact, ``steps`` are the laws of its noise, ``task`` is the digest of the
-    job.
+    ``price`` and ``delta`` are in the unit of the account. Both are 0 if the release is not of the central model; its
+    own kind of price is then in ``terms`` (docs/accounts.md). ``state`` is "reserved" until it is published (and
+    forever if its program was lost), then "booked"; "answered" has no artifact; "added" was released without the
+    account. ``digest`` is the seal of the artifact, ``files`` are further forms of it (name and seal), ``steps`` are
+    the laws of its noise, ``task`` is the digest of the job.
 
     Examples
     --------
@@ -52,22 +56,56 @@ class Entry:
     steps: tuple[Step, ...] = ()
     task: str | None = None
     notes: tuple[str, ...] = ()
+    terms: Mapping[str, Any] | None = None
+    files: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def model(self) -> str:
+        """The model of privacy: "central", or that of the terms."""
+        return "central" if self.terms is None else str(self.terms["model"])
+
+    @property
+    def cost(self) -> str:
+        """The price in words; a number if it is in the unit of the account."""
+        terms = self.terms
+        if terms is None:
+            return f"{float(self.price):.6g}"
+        if terms["model"] == "syntactic":
+            return "no rules" if terms["k"] is None else f"k = {terms['k']}"
+        level = f"ε {at_most(_read(terms['epsilon']))}"
+        if terms["model"] == "metric":
+            radius = terms["radius"]
+            return f"{level} at a distance" if radius is None else f"{level} at {float(_read(radius)):g}"
+        return f"{level} per {terms['unit'].removeprefix('one ').partition(' of ')[0]}"
+
+    @property
+    def shown(self) -> tuple[tuple[str, str], ...]:
+        """Every file of the release: name and digest."""
+        own = [(str(self.asked.get("file") or ""), self.digest)] if self.digest else []
+        return (*own, *self.files)
+
+    @property
+    def named(self) -> str:
+        """Verb and file, or the job."""
+        return _named(self.job, self.asked)
 
     @property
     def what(self) -> str:
         """The release in words: verb and file, or the job; and the columns if they are few."""
         columns = self.asked.get("columns")
         if not isinstance(columns, list) or not columns:
-            return _named(self.job, self.asked)
+            return self.named
         shown = ", ".join(map(str, columns))
-        return f"{_named(self.job, self.asked)}: {shown if len(shown) <= 60 else f'{len(columns)} columns'}"
+        return f"{self.named}: {shown if len(shown) <= 60 else f'{len(columns)} columns'}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return all facts as plain data."""
         return {
             "entry": self.number, "job": self.job, "asked": dict(self.asked), "price": str(self.price),
             "delta": str(self.delta), "when": self.when, "who": self.who, "state": self.state, "digest": self.digest,
-            "seeded": self.seeded, "notes": list(self.notes),
+            "seeded": self.seeded, "notes": list(self.notes), "model": self.model,
+            "terms": None if self.terms is None else dict(self.terms),
+            "files": [{"file": name, "digest": digest} for name, digest in self.shown],
         }  # fmt: skip
 
 
@@ -117,6 +155,28 @@ def _unit(value: Any) -> bool:
     return value == "row" or (isinstance(value, dict) and len(value) == 1 and all(map(_text, value.values())))
 
 
+def _count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 2**53
+
+
+#: The exact fields of the terms of each model.
+_TERMS: dict[str, dict[str, Callable[[Any], bool]]] = {
+    "syntactic": {"k": lambda v: v is None or _whole(v), "rules": lambda v: isinstance(v, dict), "earlier": _count},
+    "metric": {
+        "epsilon": _amount, "categories": _amount, "radius": _perhaps_amount, "rate": _perhaps_amount,
+        "metric": lambda v: isinstance(v, dict),
+    },
+    **{model: {"epsilon": _amount, "delta": _amount} for model in ("local", "shuffled")},
+}  # fmt: skip
+
+
+def _terms(value: Any) -> bool:
+    fields = _TERMS.get(str(value.get("model"))) if isinstance(value, dict) else None
+    if fields is None or set(value) != {"model", "unit", *fields}:
+        return False
+    return _text(value["unit"]) and all(holds(value[name]) for name, holds in fields.items())
+
+
 _SIGNED: dict[str, Callable[[Any], bool]] = {"when": _text, "who": _text}
 _PRICED: dict[str, Callable[[Any], bool]] = {"entry": _whole, "price": _amount, "delta": _amount}
 _ASKED: dict[str, Callable[[Any], bool]] = {
@@ -134,6 +194,7 @@ _FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "reserve": _ASKED,
     "book": {**_PRICED, **_MADE, "when": _text},
     "spend": {**_ASKED, **_MADE, "state": lambda v: v in ("answered", "added")},
+    "file": {**_SIGNED, "entry": _whole, "name": _text, "digest": _text},
     "note": {**_SIGNED, "entry": _whole, "text": _text},
     "close": _SIGNED,
     "repair": {"dropped": _whole},
@@ -162,6 +223,8 @@ class Totals:
     def check(self, facts: dict[str, Any]) -> None:
         kind = facts.get("kind")
         fields = _FIELDS.get(kind) if isinstance(kind, str) else None
+        if fields is not None and "terms" in facts and kind in ("reserve", "book", "spend"):
+            fields = {**fields, "terms": _terms}
         if fields is None or set(facts) != {"kind", *fields}:
             raise FormatError(f"this version does not know lines of kind {kind!r} with these fields")
         for name, holds in fields.items():
@@ -187,8 +250,8 @@ class Totals:
             raise FormatError("entries are not numbered in order")
         price, delta = _read(facts["price"]), _read(facts["delta"])
         what = _named(facts["job"], facts["asked"])
-        if not price:
-            raise FormatError("a release costs something")
+        if bool(price) == ("terms" in facts) or (delta and not price):
+            raise FormatError("a release has a price, or terms of its own, but not both")
         if self.spent + price > self.limit:
             raise BudgetExceeded(
                 f"{what!r} needs {self.currency} {at_most(price)} but only {at_least(self.limit - self.spent)} of "
@@ -215,13 +278,24 @@ class Totals:
         if entry is None or entry.state != "reserved":
             raise FormatError("a release is booked that was not reserved")
         price, delta = _read(facts["price"]), _read(facts["delta"])
-        if not 0 < price <= entry.price or delta > entry.delta:
+        terms, held = facts.get("terms", {}), entry.terms or {}
+        if terms.get("model") != held.get("model"):
+            raise FormatError("what is booked is another kind of release than was reserved")
+        level, most = (_read(each.get("epsilon", "0")) for each in (terms, held))
+        if not (terms or price) or price > entry.price or delta > entry.delta or level > most:
             raise FormatError("more is booked than was reserved")
-        self._check_digest(facts)
+        # Equal digests are possible: small files of random bits may be the same.
 
     def _check_digest(self, facts: dict[str, Any]) -> None:
         if facts["digest"] in self.digests:
             raise FormatError("this artifact is already in the account")
+
+    def _check_file(self, facts: dict[str, Any]) -> None:
+        entry = self.entries.get(facts["entry"])
+        if entry is None or entry.state == "reserved":
+            raise FormatError("a file of a release that was not booked")
+        if facts["digest"] not in [digest for _, digest in entry.shown]:
+            self._check_digest(facts)
 
     def _check_note(self, facts: dict[str, Any]) -> None:
         if facts["entry"] not in self.entries:
@@ -250,6 +324,10 @@ class Totals:
             entry = self.entries[facts["entry"]]
             said = f"{facts['text']} ({facts['who']}, {facts['when'][:10]})"
             self.entries[entry.number] = replace(entry, notes=(*entry.notes, said))
+        elif kind == "file":
+            entry = self.entries[facts["entry"]]
+            self.entries[entry.number] = replace(entry, files=(*entry.files, (facts["name"], facts["digest"])))
+            self.digests.add(facts["digest"])
         elif kind == "close":
             self.closed = facts["when"]
         else:
@@ -266,6 +344,7 @@ class Totals:
             self.digests.add(digest)
         steps = tuple((law, _read(a), _read(d), n) for law, a, d, n in facts.get("steps", ()))
         made: dict[str, Any] = {"digest": digest, "seeded": facts.get("seeded", False), "steps": steps}
+        made["terms"] = facts.get("terms")
         if before is None:
             asked = facts["entry"], facts["job"], facts["asked"], price, delta, facts["when"], facts["who"], state
             self.entries[facts["entry"]] = Entry(*asked, task=facts["task"], **made)

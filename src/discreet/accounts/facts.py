@@ -6,8 +6,8 @@ from typing import Any
 
 from discreet.accounts.book import Entry
 from discreet.accounts.laws import IN_RHO, Price
-from discreet.core import Guarantee, Line, Person
-from discreet.errors import InvalidType
+from discreet.core import Guarantee, Line, Numeric, Person
+from discreet.errors import BudgetExceeded, InvalidType
 
 
 def unit_facts(unit: Any) -> Any:
@@ -37,6 +37,34 @@ def unit_column(unit: Any) -> str | None:
 def unit_of(promise: Guarantee) -> Any:
     """Return the unit of a promise, from its domain."""
     return "row" if promise.unit == "one row" or promise.domain is None else promise.domain.unit
+
+
+def terms_of(promise: Guarantee) -> dict[str, Any]:
+    """Return the terms of a release that is not of the central model, as an account writes them.
+
+    A perturbed table is known by its rate: for distances d from the radius on, the loss of two points is at most rate
+    times d (`discreet.metric.NDLaplace`), so rates of one metric add up. Categories add their ε at any distance.
+    """
+    facts = promise.parameters
+    told: dict[str, Any] = {"model": promise.model, "unit": promise.unit}
+    if promise.model == "syntactic":
+        k = dict(facts.get("reached", facts.get("required", {}))).get("k")
+        rules = dict(facts.get("required", {}))
+        return {**told, "k": k, "rules": rules, "earlier": int(facts.get("earlier_releases", 0))}
+    spent = promise.spent.exact
+    if not isinstance(spent, Fraction):
+        raise BudgetExceeded("a release without privacy (epsilon is infinite) exceeds every account")
+    if promise.model != "metric":
+        return {**told, "epsilon": str(spent), "delta": str(Fraction(repr(promise.delta)))}
+    apart = sum((Fraction(part) for part in facts.get("category_epsilon", {}).values()), Fraction(0))
+    radius = None if facts.get("radius") is None else Fraction(repr(facts["radius"]))
+    rate = None if radius is None else str((spent - apart) / radius)
+    numbers = [] if promise.domain is None else [c.name for c in promise.domain if isinstance(c, Numeric)]
+    metric = {"columns": numbers, **dict(facts.get("scaling", {}))}
+    if radius is None:  # an elastic metric: the distance follows from a public density
+        metric["density"] = facts.get("density")
+    told |= {"epsilon": str(spent), "categories": str(apart), "metric": metric}
+    return {**told, "radius": None if radius is None else str(radius), "rate": rate}
 
 
 def heads_of(parameters: Mapping[str, Any]) -> list[str]:
@@ -95,6 +123,8 @@ def prices_of(entries: tuple[Entry, ...], currency: str) -> list[Price]:
     unknown = "zcdp" if currency == "rho" else "response"
     found = []
     for entry in entries:
+        if entry.terms is not None:  # not in ε of the table
+            continue
         for law, amount, delta, times in entry.steps or ((unknown, entry.price, entry.delta, 1),):
             if law in IN_RHO:  # its δ is only where the ε is stated
                 found.append(Price(law, rho=amount, times=times))

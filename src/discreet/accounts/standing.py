@@ -9,6 +9,7 @@ from discreet.accounts.chain import Chain
 from discreet.accounts.composition import Neighbours, compose
 from discreet.accounts.facts import prices_of, unit_column, unit_text
 from discreet.accounts.laws import Price
+from discreet.accounts.listing import listed, unchecked
 from discreet.core import Budget, html
 from discreet.core.budget import zcdp_to_epsilon
 from discreet.errors import DiscreetError
@@ -96,6 +97,20 @@ class Standing:
         """Prices of all releases, by law."""
         return prices_of(self.entries, self.currency)
 
+    @property
+    def listed(self) -> list[dict[str, Any]]:
+        """What the releases without a price in the limit promise together, by kind.
+
+        Rates of perturbed tables with one metric add up, and so do the ε of local reports, for someone who is in all
+        of them. Anonymous tables have no sum. Each has the numbers of its ``entries`` and a sentence ``said``.
+        """
+        return listed(self.entries)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Warnings about releases of the same people that were not checked with each other."""
+        return unchecked(self.entries)
+
     def together(self, delta: Any = None, *, neighbours: Neighbours = "add or remove") -> float:
         """Return the ε of all releases together at ``delta``, if no price was chosen after seeing an earlier release.
 
@@ -127,14 +142,15 @@ class Standing:
             "delta": str(totals.delta_limit), "spent": str(totals.spent), "delta_spent": str(totals.delta_spent),
             "remaining": str(totals.limit - totals.spent), "epsilon": float(self.epsilon),
             "created": totals.opened["when"], "closed": totals.closed or None, "repairs": totals.repairs,
-            "lines": len(self._chain), "head": f"sha256:{self._chain.head}",
+            "lines": len(self._chain), "head": f"sha256:{self._chain.head}", "listed": self.listed,
+            "warnings": self.warnings,
             "entries": [entry.to_dict() for entry in tuple(totals.entries.values())],
         }  # fmt: skip
 
     def rows(self) -> list[tuple[str, str, str, str, str]]:
         """Return a table: number, day, job, price, state."""
         return [
-            (str(e.number), e.when[:10], e.what, f"{float(e.price):.6g}", e.state + (", seeded" if e.seeded else ""))
+            (str(e.number), e.when[:10], e.what, e.cost, e.state + (", seeded" if e.seeded else ""))
             for e in self.entries
         ]
 
@@ -153,8 +169,10 @@ class Standing:
         with suppress(DiscreetError):  # an estimator shows its arguments, also where the file is gone
             self._fresh()
         totals = self._totals
-        n = len(totals.entries)
+        other = sum(entry.terms is not None for entry in totals.entries.values())
+        n = len(totals.entries) - other
+        more = f" and {other} other{'s' * (other != 1)} listed" if other else ""
         return (
             f"<Account {self.dataset!r}: {self.currency} {float(totals.spent):.6g} of {float(totals.limit):.6g} spent "
-            f"by {n} release{'s' * (n != 1)}{', closed' * bool(totals.closed)}>"
+            f"by {n} release{'s' * (n != 1)}{more}{', closed' * bool(totals.closed)}>"
         )

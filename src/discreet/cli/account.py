@@ -12,7 +12,7 @@ from rich.markup import escape
 from discreet.cli.common import console, echo, group, show_table
 from discreet.cli.verbs import verb
 from discreet.core import DELTA, RHO, SURE_DELTA, SigningKey, counted
-from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
+from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
 from discreet.jobs import SIGN, SURE, YES_REALLY, declared, option
 
 account = group("account", "Manage privacy budgets: one file per data set, charged before a release reads any row.")
@@ -74,7 +74,7 @@ def _confirm_budget(epsilon: float | None, rho: float | None, delta: float | Non
     examples=("account show patients.account", "account show patients.account --json"),
 )
 def show(*, file: Path, delta: float | None, as_json: bool) -> None:
-    """Show all releases with time, user and price, and the remaining budget."""
+    """Show all releases with file, digest, date and price, and the remaining budget."""
     from discreet.accounts import CONDITION, Account, in_words
 
     found = Account(file)
@@ -84,16 +84,25 @@ def show(*, file: Path, delta: float | None, as_json: bool) -> None:
         together = {"epsilon": epsilon if math.isfinite(epsilon) else None, "delta": share, "condition": CONDITION}
         echo({**found.to_dict(), "together": together})
         return
-    rows = []
+    rows, many = [], len({e.who for e in found.entries}) > 1
     for e in found.entries:
-        state = ("not booked" if e.state == "reserved" else e.state) + (" seeded" if e.seeded else "")
-        rows.append([str(e.number), e.when[:16].replace("T", " "), e.who, e.what, f"{float(e.price):.6g}", state])
-    names = ("entry", "when", "who", "what", found.currency, "state")
-    show_table(f"{found.dataset}, for {found.unit}", names, rows, right=(names[0], found.currency), prose=names[2:4])
+        state = {"reserved": "not booked", "booked": ""}.get(e.state, e.state)
+        more = [each for each in (state, "seeded" if e.seeded else "", f"by {e.who}" if many else "") if each]
+        what = e.named + (f" ({', '.join(more)})" if more else "")
+        price = f"{'ε' if found.currency == 'epsilon' else 'ρ'} {e.cost}" if e.terms is None else e.cost
+        rows.append([str(e.number), e.when[:10], what, price, _short(e.digest)])
+        rows += [["", "", name, "", _short(digest)] for name, digest in e.files]
+    names = ("entry", "date", "release", "price", "digest")
+    show_table(f"{found.dataset}, for {found.unit}", names, rows, right=names[:1], prose=names[2:3])
     for e in found.entries:
         for note in e.notes:
             console.print(f"[dim]{e.number}:[/] {escape(note)}")
-    _show_sums(found, in_words(found.prices, share) if rows else "")
+    _show_sums(found, in_words(found.prices, share) if found.prices else "")
+
+
+def _short(digest: str | None) -> str:
+    """Return the first digits of a digest; ``--json`` has all."""
+    return "" if digest is None else digest.removeprefix("sha256:")[:10]
 
 
 def _show_sums(found: Any, together: str = "") -> None:
@@ -102,8 +111,12 @@ def _show_sums(found: Any, together: str = "") -> None:
     if found.currency == "epsilon" and found.delta:
         spent += f", delta {found.delta_spent:.3g} of {found.delta:.3g}"
     console.print(f"[bold]Spent[/] {spent}; [bold]left[/] {found.remaining:.6g}.")
+    for each in found.listed:
+        console.print(f"[bold]Listed.[/] {escape(each['said'])}", highlight=False)
+    for text in found.warnings:
+        console.print(f"[bold yellow]Warning:[/] {escape(text)}.", highlight=False)
     if together:
-        console.print(f"[bold]All releases together[/] cost {together}.")
+        console.print(f"[bold]All that was spent[/] costs {together}.")
     lost = [str(e.number) for e in found.entries if e.state == "reserved"]
     if lost:
         one = len(lost) == 1
@@ -126,23 +139,25 @@ def _show_sums(found: Any, together: str = "") -> None:
 def add(*, file: Path, artifact: Path) -> Iterator[Any]:
     """Book a release that was made before the account existed."""
     from discreet.accounts import Account
-    from discreet.core import Guarantee
+    from discreet.core import Guarantee, payload_of, promise_place
     from discreet.reporting import kind_of
     from discreet.synopses import Synopsis
 
-    if not artifact.is_file():
+    if not artifact.exists():
         raise DataSourceError(f"artifact: cannot read {str(artifact)!r} (no such file); check the path")
     kind = kind_of(artifact)
-    if kind not in ("synopsis", "promise"):
-        raise InvalidArgument("ARTIFACT", str(artifact), "a synopsis, or a guarantee as JSON", "synopsis.parquet")
+    if kind not in ("synopsis", "promise", "released table", "promise of a table"):
+        expected = "a synopsis, a released table next to its guarantee, or a guarantee as JSON"
+        raise InvalidArgument("ARTIFACT", str(artifact), expected, "synopsis.parquet")
     found = Account(file)
-    promise = Synopsis.load(artifact) if kind == "synopsis" else Guarantee.from_json(artifact.read_bytes())
-    entry = found.add(promise)
+    held = promise_place(artifact) if kind == "released table" else artifact
+    promise = Synopsis.load(artifact) if kind == "synopsis" else Guarantee.from_json(held.read_bytes())
+    if kind == "released table" and not promise.verify(payload_of(artifact)):
+        raise FormatError(f"{artifact} was changed: it does not match its guarantee; nothing was added")
+    entry = found.for_task(None, {"verb": "add", "file": artifact.name}).add(promise)
     yield entry.to_dict()
-    console.print(
-        f"[bold]Added[/] as entry {entry.number}: {found.currency} {float(entry.price):.6g}, digest {entry.digest}",
-        soft_wrap=True,
-    )
+    price = entry.cost if entry.terms else f"{found.currency} {entry.cost}"
+    console.print(f"[bold]Added[/] as entry {entry.number}: {price}, digest {entry.digest}", soft_wrap=True)
     _show_sums(found)
 
 

@@ -124,6 +124,8 @@ def show_result(show: Callable[[Any], None], result: Any, as_json: bool) -> None
         echo(printed)
     elif all(open_number(path) != 1 for path in result.files.values()):  # a page on standard output stays alone
         show(result)
+        if result.job.releases:
+            show_account(result.figures)
         if told := result.figures.get("fitness"):
             console.print(f"[bold]Good for.[/] {escape(told['line'])}", highlight=False)
     for text in result.figures.get("doubts", ()):
@@ -154,18 +156,23 @@ def show_files(*paths: Any) -> None:
 
 
 def show_account(figures: Any) -> None:
-    """Show the balance of the account, if a release was charged."""
+    """Show the balance of the account where a release is booked, or that it is booked nowhere."""
     told = figures.get("account")
     if told is None:
+        console.print("[bold]Account.[/] None: no one adds this release up with others (--account).", highlight=False)
         return
     unit = told["currency"]
     done = f"Charged to entry {told['entry']} of"
+    if told.get("model", "central") != "central":
+        done = f"Listed as entry {told['entry']} ({told['price']}, which adds no {unit}) of"
     if told["repeated"]:
-        done = f"[bold]Nothing was spent:[/] this is entry {told['entry']} again (--fresh draws new noise) of"
+        done = f"[bold]Nothing was spent:[/] this is entry {told['entry']} again (--fresh makes a new one) of"
     console.print(
         f"[bold]Account.[/] {done} [cyan]{escape(told['dataset'])}[/]: {unit} {told['spent']:.6g} of "
         f"{told['total']:.6g} spent, {told['remaining']:.6g} left."
     )
+    for text in told["warnings"] if told.get("model") == "syntactic" else ():
+        console.print(f"[bold yellow]Warning:[/] {escape(text)}.", highlight=False)
 
 
 def preview(table: Any) -> None:

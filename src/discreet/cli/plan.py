@@ -23,6 +23,9 @@ def show(result: Any) -> None:
         f"{counted(found.n, 'row')}, {counted(found.d, 'column')}, epsilon {found.epsilon:.4g}"
         f"{f' at delta {found.delta:g}' if found.delta else ''}. No data were read.\n"
     )
+    if found.rows_each * found.heaviest > 1:
+        heavy = f", and a row as at most {found.heaviest:.3g} rows of average weight" if found.heaviest > 1 else ""
+        console.print(f"Each unit counts as at most {counted(found.rows_each, 'row')}{heavy}.\n", highlight=False)
     for question, unit in UNITS.items():
         names = ["method (promise)", "error", f"at epsilon {ends}", "release"]
         if target_error is not None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from discreet.cli.common import console, show_account, show_files, show_promise, show_table, warn_if_seeded
+from discreet.cli.common import console, show_files, show_promise, show_table, warn_if_seeded
 from discreet.core import counted
 
 
@@ -25,7 +25,6 @@ def show(result: Any) -> None:
         f"[bold]File[/] [cyan]{escape(str(result.files['release']))}[/], digest {made.digest}", soft_wrap=True
     )
     show_files(*(file for name, file in result.files.items() if name != "release"))
-    show_account(result.figures)
     warn_if_seeded(made.guarantee.seeded)
 
 
@@ -59,7 +58,6 @@ def show_rows(result: Any) -> None:
         f"[bold]Synopsis[/] [cyan]{escape(str(result.files['release']))}[/], digest {made.digest}", soft_wrap=True
     )
     show_files(*(file for name, file in result.files.items() if name not in ("table", "release")))
-    show_account(told)
     warn_if_seeded(made.guarantee.seeded)
 
 
@@ -88,7 +86,6 @@ def show_clusters(result: Any) -> None:
     if told := unlisted_rows(made):
         console.print(f"The release has about {made.total:,.0f} rows. {escape(told)}")
     show_files(*result.files.values())
-    show_account(result.figures)
     warn_if_seeded(made.guarantee.seeded)
 
 

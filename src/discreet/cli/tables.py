@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from discreet.cli.common import console, measures, preview, show_account, show_files, show_promise, warn_if_seeded
+from discreet.cli.common import console, measures, preview, show_files, show_promise, warn_if_seeded
 from discreet.core import counted, promise_place
 from discreet.errors import InvalidArgument
 
@@ -23,7 +23,6 @@ def show_anonymous(result: Any) -> None:
             told += f" in {counted(result.figures['groups'], 'group')}"
         console.print(f"[bold]Table.[/] {told}; for totals, divide counts by {result.job.parameters['sample']:g}")
         _files(result)
-        show_account(result.figures)
         preview(release.table)
         return
     left_out, gone = result.figures["left_out"], result.figures["without_value"]
@@ -34,6 +33,7 @@ def show_anonymous(result: Any) -> None:
         f"{counted(facts.get('cells', facts.get('groups')), 'group')}; "
         + (f"{counted(left_out, 'row')} {'was' if left_out == 1 else 'were'}" if left_out else "no row was")
         + f" left out{why}"
+        + (f", {counted(facts['blanked'], 'row')} kept with blanks" if facts.get("blanked") else "")
     )
     for line in _advice(result, facts):
         console.print(line, highlight=False, soft_wrap="discreet withdraw" in line)
@@ -50,6 +50,12 @@ def _advice(result: Any, facts: Any) -> Iterator[str]:
             told = escape(shlex.quote(f"{found[1]}=groups.csv"))
             told = f"To group categories by meaning, give [cyan]--hierarchy {told}[/]"
             yield f'{told}; if their order means something, declare [cyan]kind = "ordered"[/] in the schema.'
+    if facts.get("suppressed") and "blanked" not in facts and facts.get("on_conflict") != "new":
+        yield "To keep rows that were left out, with single values blanked, give [cyan]--blanks[/]."
+    share, k = facts["reached"].get("largest_share", 0), facts["reached"].get("k") or 0
+    if share * k > 1 + 1e-9 and facts["output"] != "sample" and facts.get("most_rows") != 1:
+        told = f"[yellow]One person has {100 * share:.1f} % of the rows of a group,[/] and is found more easily than k "
+        yield told + "says. Release fewer rows of each: [cyan]--most-rows 1[/]."
     folder = result.job.parameters.get("history")
     if facts.get("earlier_releases"):
         yield from _earlier(facts)
@@ -126,11 +132,11 @@ def show_perturbed(result: Any) -> None:
     show_promise(result.guarantee)
     if meaning := distances(result.guarantee):
         console.print(f"[bold]Meaning.[/] {escape(meaning)}")
-    console.print(f"[bold]Table.[/] {counted(noisy.n_rows, 'row')}, {counted(len(noisy.names), 'column')}")
+    console.print(f"[bold]Table.[/] {counted(len(noisy), 'row')}, {counted(len(noisy.names), 'column')}")
     # Always the same words: the number of missing values must not appear.
     console.print(f"[bold]Missing values.[/] {escape(MISSING_VALUES[:1].upper() + MISSING_VALUES[1:])}.")
     _files(result)
-    preview(noisy.head)
+    preview(noisy.table if hasattr(noisy, "table") else noisy.head)
     warn_if_seeded(result.guarantee.seeded)
 
 

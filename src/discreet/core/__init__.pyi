@@ -137,7 +137,6 @@ from .output.files import sync_folder as sync_folder
 from .output.files import unfit as unfit
 from .output.files import write_sealed as write_sealed
 from .output.files import write_whole as write_whole
-from .output.files import write_with_promise as write_with_promise
 from .output.files import writing as writing
 from .output.html import EstimatorHtml as EstimatorHtml
 from .output.html import Frames as Frames
@@ -150,7 +149,6 @@ from .output.signing import PublicKey as PublicKey
 from .output.signing import Signature as Signature
 from .output.signing import SigningKey as SigningKey
 from .output.signing import asked_passphrase as asked_passphrase
-from .output.signing import fingerprint_of as fingerprint_of
 from .output.signing import public_place as public_place
 from .output.signing import signature_place as signature_place
 from .people import check_unit as check_unit

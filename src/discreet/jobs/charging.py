@@ -1,15 +1,17 @@
-"""Accounts of jobs: charge a release, or return an earlier one of the same job."""
+"""Accounts of jobs: charge or list a release, or return an earlier one of the same job."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.accounts import Account, heads_of
-from discreet.core import Guarantee, promise_place
+from discreet.accounts import Account, Reservation, heads_of
+from discreet.core import Guarantee, payload_of, promise_place
 from discreet.errors import DataSourceError, DiscreetError, FormatError
 from discreet.jobs.declare import Speech
 from discreet.jobs.options import PAGE
@@ -27,7 +29,8 @@ def task_of(job: Job) -> str | None:
     aside = {"account", "fresh", "overwrite", "n", "sign", *(each.name for each in PAGE)}
     aside |= {"csv_dialect"} if job.kind == "synthesize" else set()
     asked = {k: v for k, v in job.parameters.items() if k not in aside}
-    facts = [job.kind, str(job.table(job.data)), job.read_domain().to_toml(), asked]
+    declared = job.read_domain()
+    facts = [job.kind, str(job.table(job.data)), "" if declared is None else declared.to_toml(), asked]
     # Other groups make another table.
     groups = [job.place(file) for file in job.parameters.get("hierarchy", {}).values()]
     facts += [hashlib.sha256(file.read_bytes()).hexdigest() for file in groups if file.is_file()]
@@ -49,6 +52,18 @@ def charged(job: Job) -> dict[str, Any]:
     return {} if account is None else {"ledger": account}
 
 
+def reserved(job: Job, promise: Guarantee, columns: Sequence[str]) -> Reservation | None:
+    """List a release without a price in the limit of the job's account, before a row is read; None without account."""
+    account = account_of(job)
+    return None if account is None else account.reserve(job.kind, promise=promise, asked={"columns": list(columns)})
+
+
+def check_reserved(job: Job, promise: Guarantee) -> None:
+    """Refuse what `reserved` would."""
+    if (account := account_of(job)) is not None and repeated(job) is None:
+        account.check(job.kind, promise=promise)
+
+
 def checkable(job: Job, model: Any) -> Any:
     """Return an estimator that checks the account only if the job would spend budget."""
     return model if repeated(job) is None else model.set_params(ledger=None)
@@ -56,22 +71,30 @@ def checkable(job: Job, model: Any) -> Any:
 
 @dataclass(frozen=True)
 class PaidTable:
-    """A table of sampled rows that was released before."""
+    """A table that was released before."""
 
-    table: Any
+    path: Path
     guarantee: Guarantee
 
     @classmethod
     def load(cls, path: Path) -> PaidTable:
-        """Read table and guarantee; refused if either was changed."""
+        """Read the guarantee of a table; refused if either was changed."""
+        promise = _promise_beside(path)
+        if promise is None or not promise.verify(payload_of(path)):
+            raise FormatError(f"{path} does not match a guarantee next to it")
+        return cls(path, promise)
+
+    @cached_property
+    def table(self) -> Any:
+        """Return the rows."""
         from discreet.reporting import read_released
 
-        promise = _promise_beside(path)
-        if promise is None or promise.parameters.get("method") != "SampledGeneralization":
-            raise FormatError(f"{path} has no sampled rows")
-        if not promise.verify(path.read_bytes()):
-            raise FormatError(f"{path} does not match the guarantee next to it")
-        return cls(read_released(path, promise.domain), promise)
+        return read_released(self.path, self.guarantee.domain)
+
+    @property
+    def names(self) -> list[str]:
+        """Return the columns."""
+        return list(self.table.column_names)
 
     @property
     def digest(self) -> str | None:
@@ -82,12 +105,35 @@ class PaidTable:
         return int(self.table.num_rows)
 
 
+@dataclass(frozen=True)
+class PaidReports:
+    """Reports that were made before."""
+
+    digest: str
+
+    @classmethod
+    def load(cls, path: Path) -> PaidReports:
+        """Return the digest of the file."""
+        with path.open("rb") as file:
+            return cls(f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}")
+
+
+#: What reads the release of a kind again; a synopsis if it is not named.
+_PAID: dict[str, Any] = {"anonymize": PaidTable, "perturb": PaidTable, "sketch": PaidReports}
+
+
 def _promise_beside(path: Path) -> Guarantee | None:
     """Return the guarantee next to a table."""
     try:
         return Guarantee.from_json(promise_place(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, DiscreetError):
         return None
+
+
+def released_digest(path: Path) -> str | None:
+    """Return the digest by which an account knows a file."""
+    promise = _promise_beside(path) or promise_of(path)
+    return PaidReports.load(path).digest if promise is None else promise.digest
 
 
 def repeated(job: Job) -> Any:
@@ -102,7 +148,7 @@ def repeated(job: Job) -> Any:
     if not booked:
         return None
     try:
-        found: Synopsis | PaidTable = PaidTable.load(place) if job.kind == "anonymize" else Synopsis.load(place)
+        found = _PAID.get(job.kind, Synopsis).load(place)
     except DiscreetError:
         return None
     return found if found.digest in booked else None
@@ -174,13 +220,18 @@ def keep(job: Job, made: Synopsis, *, charged: bool) -> None:
         made.save(place, overwrite=True)
 
 
-def standing(job: Job, made: Synopsis | Guarantee, again: bool) -> dict[str, Any]:
-    """Return the balance of the account after a job; empty without an account."""
+def standing(job: Job, digest: str | None, again: bool) -> dict[str, Any]:
+    """Return the balance of the account after a job that released what has this digest; empty without an account."""
     account = account_of(job)
-    if account is None:
-        return {}
-    mine = [entry for entry in account.entries if entry.digest == made.digest]
-    told = {"dataset": account.dataset, "currency": account.currency, "spent": float(account.spent)}
-    told |= {"total": float(account.total), "remaining": float(account.remaining)}
-    return {"account": {**told, "entry": mine[0].number if mine else None, "repeated": again, "head": account.head,
-                        "releases": len(account.entries)}}  # fmt: skip
+    return {} if account is None else {"account": {**balance(account, digest), "repeated": again}}
+
+
+def balance(account: Account, digest: str | None) -> dict[str, Any]:
+    """Return the facts of an account for a page: its limit, what is left, and the entry of a release."""
+    mine = next((entry for entry in reversed(account.entries) if digest in [d for _, d in entry.shown]), None)
+    told: dict[str, Any] = {"dataset": account.dataset, "currency": account.currency, "spent": float(account.spent)}
+    told |= {"total": float(account.total), "remaining": float(account.remaining), "releases": len(account.entries)}
+    told |= {"listed": [each["said"] for each in account.listed], "warnings": account.warnings, "head": account.head}
+    if mine is None:
+        return {**told, "entry": None}
+    return {**told, "entry": mine.number, "model": mine.model, "price": mine.cost, "when": mine.when}

@@ -104,7 +104,7 @@ class Kind:
     suits: Callable[[Any, Any], None] | None = None
     #: Flags that stand for a value of an option: ``{"sphere": ("method", "sphere", "help")}``
     shortcuts: Mapping[str, tuple[str, Any, str]] = field(default_factory=dict)
-    priced_by: str = ""  # the option without which nothing is spent
+    priced_by: str = ""  # the option without which no ε is spent; "-" if none ever is
 
     @cached_property
     def parameters(self) -> tuple[Option, ...]:

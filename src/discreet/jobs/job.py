@@ -295,6 +295,12 @@ class Job:
                 return self.place(self.outputs[name])
         return self.place(self.data)
 
+    @property
+    def releases(self) -> bool:
+        """Return whether the job makes a release that can be booked; clusters of a synopsis are post-processing."""
+        named = any(each.name == "account" for each in self.declared.own)
+        return named and self.kind != "report" and (self.kind != "cluster" or self.schema is not None)
+
     def run(self) -> JobResult:
         """Run the job and write its outputs, each completely or not at all.
 

@@ -153,6 +153,12 @@ FRESH = option(
 OVERWRITE = option(
     "overwrite", "flag", "Replace a release of another job that an account was charged for.", True, arguments=(),
 )  # fmt: skip
+#: Of releases that an account lists without a price in its limit.
+LISTED = (
+    replace(ACCOUNT, help="Account to list the release in, before any row is read.", arguments=()),
+    replace(FRESH, help="Release again and list it again, even if this job was already released."),
+    OVERWRITE,
+)
 PERSON = option(
     "person", "text", "Column that identifies the person of a row: protect persons with all their rows.", "user",
     arguments=(), label="Person column",

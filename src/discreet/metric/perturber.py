@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet import noise
+from discreet.accounts import Reservation
 from discreet.core import (
     Box,
     Categorical,
@@ -194,6 +195,7 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
         order: str = "shuffled",
         escape_formulas: bool = False,
         csv_dialect: str = "input",
+        booking: Reservation | None = None,
     ) -> WrittenTable:
         """Perturb every row and write a file, also for tables larger than memory and Spark frames.
 
@@ -215,6 +217,9 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
             CSV: put an apostrophe before categories that a spreadsheet would run.
         csv_dialect : {"input", "plain", "excel-de", "excel-en"}
             CSV: separator and decimal mark of the declared input, of programs, or of a spreadsheet.
+        booking : Reservation, optional
+            A reservation of an account, made before with ``promise=mechanism.guarantee_``. The guarantee names it, and
+            it is booked before the file appears.
         """
         assumed = self._about_rows(X, ledger)
         source, domain = open_rows(X, self._declared(X))
@@ -223,14 +228,14 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
         check_target(target, promised=True, source=source)
         stream = noise.generator(self.random_state)
         promise = self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, assumed=assumed, order=order)
-        self.guarantee_ = with_format(promise, target, escape_formulas, csv_dialect)
+        self.guarantee_ = with_format(promise, target, escape_formulas, csv_dialect, booking)
         charged = None
         if ledger is not None or users is not None:
             first = domain.select([domain.names[0]])
             charged = sum(len(columns[0]) for columns in source.batches(first))
             charge_rows(ledger, users, charged, self.guarantee_, period)
         shuffled = noise.RowOrder(noise.second_stream(self.random_state, stream)) if order == "shuffled" else None
-        with RowWriter(target, self.guarantee_, shuffled) as out:
+        with RowWriter(target, self.guarantee_, shuffled, book=None if booking is None else booking.book) as out:
             for chunk in chunks_of(source, domain):
                 out.write(like(None, domain.names, self._perturbed(chunk, domain, numbers, categories, stream)))
             if charged is not None and out.n_rows != charged:

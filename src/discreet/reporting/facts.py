@@ -19,6 +19,7 @@ from discreet import anonymity, local
 from discreet._version import __version__
 from discreet.anonymity.risk import PROMISE_KEY, loss_of, one_of_each
 from discreet.core import (
+    NAMING,
     Categorical,
     Code,
     Column,
@@ -66,6 +67,7 @@ def report_facts(
     candidates: Sequence[Any] | None = None,
     clusters: Mapping[str, Any] | None = None,
     account: Mapping[str, Any] | None = None,
+    behind: str | Path | None = None,
 ) -> dict[str, Any]:
     """Collect the facts about a released file.
 
@@ -85,6 +87,8 @@ def report_facts(
         For a synopsis: centres as ``discreet cluster --json`` gives them. A release in many dimensions has its own.
     account : mapping, optional
         The account after this release, as ``--json`` gives it: adds what it holds.
+    behind : path, optional
+        For synthetic rows: the synopsis that they were drawn from, which is described with them.
 
     Examples
     --------
@@ -102,6 +106,13 @@ def report_facts(
         raise InvalidArgument("against", None, "the raw table, given with target", 'against="people.csv"')
     found = examine(path)
     kind, guarantee, release, thing = _open(path, found, candidates)
+    model: dict[str, Any] | None = None
+    if behind is not None:
+        source = examine(Path(behind).expanduser())
+        _, _, drawn, thing = _open(Path(behind).expanduser(), source, None)
+        found.checks += [check for check in source.checks if check.holds is False]
+        release = {**drawn, "handed_out": release["rows"]}
+        model = {"file": source.file, "digest": thing.digest}
     payload = b"".join(payload_of(path))
     facts = {
         "format": "discreet.report",
@@ -132,6 +143,7 @@ def report_facts(
         "attacks": [_attached(file, "attack") for file in attacks],
         "audits": [_attached(file, "audit") for file in audits],
         "account": account,
+        "behind": model,
         "digest": guarantee.digest,
         "made_by": guarantee.version,
         "reported_by": __version__,
@@ -257,8 +269,15 @@ def _anonymous(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
             "labels": [str(a) if b == a + 1 else f"{a} to {b - 1}" for a, b in pairwise(edges.tolist())],
             "counts": counts.tolist(),
         }
+    exact = [n for n, role in roles.items() if n in names and n not in quasi and role not in NAMING]
+    out["passed_on"] = {n: _occur_once(table[n]) for n in exact}
     out["first_rows"] = [{k: str(v) for k, v in row.items()} for row in table.slice(0, 6).to_pylist()]
     return out
+
+
+def _occur_once(column: pa.ChunkedArray) -> int:
+    """Return how many rows have a value that no other row of the release has."""
+    return sum(f["counts"] == 1 and f["values"] is not None for f in column.value_counts().to_pylist())
 
 
 def _promising(table: pa.Table, guarantee: Guarantee) -> pa.Table:
@@ -410,7 +429,7 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
         if reason := _not_compared(thing, column, source.names):
             left_out.append({"column": column.name, "reason": reason})
             continue
-        raw = np.concatenate([b[0] for b in open_table(weighed).batches(domain.select([column.name]))])
+        raw = _values(open_table(weighed), domain.select([column.name]))
         if isinstance(column, Categorical):
             edges = np.linspace(column.low, column.high, len(column.categories) + 1)
         else:
@@ -449,7 +468,7 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
 def _by_weight(source: Any, weight: Mapping[str, Any]) -> Any:
     """Return as many of the raw rows, each as often as its weight says: a weighted release is compared with them."""
     declared = Domain({weight["column"]: (0.0, weight["most"])})
-    found = np.concatenate([np.nan_to_num(b[0]) for b in source.batches(declared)])
+    found = np.nan_to_num(_values(source, declared))
     places = np.cumsum(np.clip(found, 0.0, weight["most"]))
     chosen = np.searchsorted(places, (np.arange(len(places)) + 0.5) / len(places) * places[-1])
     return open_table(
@@ -495,15 +514,17 @@ def _released(thing: Any, column: Any, edges: Any, domain: Domain) -> Any:
         return np.asarray(found.counts, np.float64)
     if isinstance(thing, pa.Table) and column.name in thing.column_names:
         kind = thing.column(column.name).type
-        if not isinstance(column, (Categorical, Code)) and not (
-            pa.types.is_floating(kind) or pa.types.is_integer(kind)
-        ):
+        plain = pa.types.is_floating(kind) or pa.types.is_integer(kind) or not len(thing)
+        if not plain and not isinstance(column, (Categorical, Code)):
             return None  # printed intervals: their rows have no value
-        one = thing.select([column.name])
-        values = np.concatenate([b[0] for b in open_table(one).batches(domain.select([column.name]))])
-        values = np.clip(values[~np.isnan(values)], column.low, column.high)
-        return np.histogram(values, edges)[0].astype(float) if len(values) else None
+        values = _values(open_table(thing.select([column.name])), domain.select([column.name]))
+        return np.histogram(np.clip(values[~np.isnan(values)], column.low, column.high), edges)[0].astype(float)
     return None
+
+
+def _values(source: Any, column: Domain) -> Any:
+    """Return the values of one column; none of an empty table."""
+    return np.concatenate([np.empty(0), *(batch[0] for batch in source.batches(column))])
 
 
 def _attached(file: str | Path, what: str) -> dict[str, Any]:

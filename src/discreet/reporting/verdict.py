@@ -180,6 +180,11 @@ def _ledger(promise: Guarantee, found: Findings) -> None:
             found.add("ledger", True, f"{told} up to the stated {decimal(promise.spent.exact)} ({promise.accounting})")
     said = "SEEDED: the noise can be reproduced; do not publish it" if promise.seeded else "not seeded"
     found.add("seed", None if promise.seeded else True, said)
+    named = promise.parameters.get("account")
+    said = "the release names no account: no one adds it up with others about the same people"
+    if isinstance(named, Mapping):
+        said = f"the release names the account {named.get('dataset')!r}, which was not looked into: {named.get('head')}"
+    found.add("account", None, said)
     external = sum(line.external for top in promise.ledger for _, line in top.walk())
     if external:
         those = "1 step was" if external == 1 else f"{external} steps were"

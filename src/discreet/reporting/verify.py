@@ -175,7 +175,7 @@ class _Case:
             epsilon = None if promise.epsilon is None else decimal(promise.epsilon)
             stated = {"file": path.name, "kind": found.kind, "epsilon": epsilon, "digest": promise.digest}
             self.made.promises.append({**stated, "promise": promise.sentence()})
-        for check in found.checks:
+        for check in (c for c in found.checks if c.name != "account"):  # see below
             alone = check.name == "seal" and check.holds is None
             self.add(about, check.name, check.holds, f"{_OPEN if alone else ''}{check.detail}")
         if found.seeded:
@@ -199,11 +199,11 @@ class _Case:
                 self.add(about, "signature", None, f"{_OPEN}{error}")
                 return
             self._of_key(about, signature)
-            if not self.keys or signature.fingerprint in self.keys:
+            if not self.keys or signature.key.fingerprint in self.keys:
                 self.good.append(signature)
                 self._covers(about, signature)
         for path in (*self.found, *self.facts):
-            by = [s.fingerprint for s in self.good if self._covered(path, s)]
+            by = [s.key.fingerprint for s in self.good if self._covered(path, s)]
             if not by:
                 said = f"it is not signed{' by a key that you named' * bool(self.keys)}"
                 self.add(shown(path.name), "signature", False if self.keys else None, said)
@@ -212,9 +212,9 @@ class _Case:
                 self.add(shown(path.name), "signature", False, said)
 
     def _of_key(self, about: str, signature: Signature) -> None:
-        made, known = signature.statement, self.keys.get(signature.fingerprint)
+        made, known = signature.statement, self.keys.get(signature.key.fingerprint)
         called = f"calls itself {shown(made.name)}" if made.name else "has no name"
-        when = f"signed {made.time} with key {signature.fingerprint}"
+        when = f"signed {made.time} with key {signature.key.fingerprint}"
         if known is not None:
             self.add(about, "key", True, f"{when}, which you know as {shown(known.name) or 'a key without a name'}")
         elif self.keys:
@@ -262,7 +262,7 @@ class _Case:
         """Return who vouches for what no file shows."""
         unknown = "" if self.keys else ", who is unknown to you"
         signers = [s for s in self.good if any(self._covered(path, s) for path in self.found)]
-        owners = sorted({f"the owner of key {s.fingerprint[:16]}…{unknown}" for s in signers})
+        owners = sorted({f"the owner of key {s.key.fingerprint[:16]}…{unknown}" for s in signers})
         return " and ".join(owners) if owners else "the maker of the files, which are not signed"
 
     # ---- pages
@@ -285,10 +285,12 @@ class _Case:
                 self._same_promise(about, facts, self.found[file])
                 self._same_text(about, file, facts, text)
             except _UNREADABLE as error:  # promises and facts may be anything
-                self.add(about, "text", False, f"the page cannot be written again from its facts ({type(error).__name__})")
+                self.add(
+                    about, "text", False, f"the page cannot be written again from its facts ({type(error).__name__})"
+                )
             stated = {**facts["about"], **json.loads(facts["given"]), "page_made": None}
             if added := [name for name, said in stated.items() if said]:
-                self.add(about, "page", None, f"stated by its maker alone: {', '.join(added)}")
+                self.add(about, "stated", None, f"stated by its maker alone: {', '.join(added)}")
             if facts["account"] is not None:
                 self.heads.append((facts["account"]["head"], "the head on the page"))
 
@@ -312,7 +314,13 @@ class _Case:
             made = f"written by version {shown(str(facts['reported_by']))}, and this is {__version__}"
             self.add(about, "text", None, f"{_OPEN}whether the page shows only this: it was {made}")
             return
-        here, there = (_pieces(page) for page in (carried.bare(text), page_again(file, facts)))
+        digest = (facts["behind"] or {}).get("digest")
+        behind = next((f for f, found in self.found.items() if digest and _seal(found) == digest), None)
+        if digest and behind is None:
+            said = f"whether the page shows only this: give {shown(facts['behind']['file'])} too, which it describes"
+            self.add(about, "text", None, f"{_OPEN}{said}")
+            return
+        here, there = (_pieces(page) for page in (carried.bare(text), page_again(file, facts, behind)))
         if here == there:
             self.add(about, "text", True, "written again from the file, the page shows the same")
         else:
@@ -355,7 +363,8 @@ class _Case:
                 self.add(about, "signature", True, f"it contains the head that was signed {made.time}")
         for file, found in self.found.items():
             if found.guarantee is not None:
-                holds, said = _booked(found.guarantee, book, lines)
+                digest = found.guarantee.digest or f"sha256:{self.digests[file]}"
+                holds, said = _booked(found.guarantee, digest, book, lines)
                 self.add(shown(file.name), "account", holds, said)
 
     def _balances(self, about: str, book: Account, lines: dict[str, str]) -> None:
@@ -369,11 +378,19 @@ class _Case:
                 if mark == told["head"].removeprefix("sha256:"):
                     break
             then = {"dataset": book.dataset, "currency": totals.currency, "spent": float(totals.spent)}
-            then |= {"total": float(totals.limit), "remaining": float(totals.limit - totals.spent)}
+            then |= {
+                "total": float(totals.limit),
+                "remaining": float(totals.limit - totals.spent),
+                "releases": len(totals.entries),
+            }
             wrong = [name for name, value in then.items() if told.get(name) != value]
             if wrong:
                 said = f"it states another {' and '.join(wrong)} than the account {about} had then"
                 self.add(shown(page.name), "account", False, said)
+
+
+def _seal(found: Findings) -> str | None:
+    return None if found.guarantee is None else found.guarantee.digest
 
 
 def account_of(promise: Guarantee) -> str | None:
@@ -382,16 +399,15 @@ def account_of(promise: Guarantee) -> str | None:
     return str(named.get("dataset")) if isinstance(named, dict) else None
 
 
-def _booked(promise: Guarantee, book: Account, lines: Collection[str]) -> tuple[bool, str]:
+def _booked(promise: Guarantee, digest: str, book: Account, lines: Collection[str]) -> tuple[bool, str]:
     """Return whether an account knows a release, with what was found."""
     named, spent = account_of(promise), promise.spent.exact
     if named not in (None, book.dataset):
         return False, f"it was charged to the account {named!r}, and this is {book.dataset!r}"
     if any(head.removeprefix("sha256:") not in lines for head in heads_of(promise.parameters)):
         return False, "the account has no line that the file names: it was cut back, or is another account"
-    known = {d: e for e in book.entries for d in (e.digest, *(d for _, d in getattr(e, "shown", ()))) if d is not None}
-    if (entry := known.get(promise.digest or "")) is None:
-        return False, f"the account does not know this file ({promise.digest})"
+    if (entry := {seal: each for each in book.entries for _, seal in each.shown}.get(digest)) is None:
+        return False, f"the account does not know this file ({digest})"
     if promise.accounting != book.currency:
         spent = spent * spent / 2 if book.currency == "rho" else Fraction(repr(promise.epsilon))
     if promise.model == "central" and spent > entry.price:

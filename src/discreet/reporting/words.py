@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from discreet.core import Guarantee, as_it_is, at_most, kept_text, plural, rule_text, unit_kind, unit_noun
+from discreet.core import Guarantee, as_it_is, at_most, counted, kept_text, plural, rule_text, unit_kind, unit_noun
 
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -231,9 +231,17 @@ def _of_tables(guarantee: Guarantee) -> list[str]:
         lines.append(f"Each {each} {table} is identical to at least {int(k) - 1:,} others in {where}.")
         if isinstance(share := reached.get("largest_share"), (int, float)) and not drawn:
             lines.append(
-                f"A {each} may have several rows. In one group {_share(share)} of the rows belong to one {each}. "
-                f"Someone who looks for that {each} there and picks a row is right that often."
+                f"A {each} may have several rows, so there are two chances: a guess among the {plural(each)} of a "
+                f"group is right once in {int(k):,} times at most, and a guess among its rows {_share(share)} of the "
+                f"time at most, because one {each} has so many of them."
             )
+            if (most := facts.get("most_rows")) is not None:
+                released = f"{counted(most, 'row')} per {each} {'was' if most == 1 else 'were'} released"
+                lines.append(f"At most {released}, chosen at random.")
+            elif share > 1 / int(k):
+                lines.append(
+                    f"A bound on the rows per {each} (most_rows) brings the second chance down towards the first."
+                )
         lines[1:1] = [] if drawn else _besides_k(facts, each)
         if kept:
             lines.append(kept_text(kept))

@@ -70,10 +70,10 @@ def write_report(
     return facts
 
 
-def page_again(artifact: Path, carried: dict[str, Any]) -> str:
+def page_again(artifact: Path, carried: dict[str, Any], behind: Path | None) -> str:
     """Return a page as it was first written, without what it carries, from its artifact and its facts."""
     given = json.loads(carried["given"])
     known = {name: given.pop(name) for name in ("candidates", "clusters") if name in given}
-    facts = report_facts(artifact, account=carried["account"], **known)
+    facts = report_facts(artifact, account=carried["account"], behind=behind, **known)
     facts |= {**given, **{name: carried[name] for name in ("file", "about", "signer")}}
     return report_page(facts, carried["language"])

@@ -122,7 +122,9 @@ def judged(audited: list[dict[str, Any]]) -> tuple[int, int]:
 
 def left_open(check: Mapping[str, Any]) -> bool:
     """Return whether a check applies and has no verdict."""
-    return check["holds"] is None and not str(check["detail"]).startswith("does not apply")
+    return (
+        check["holds"] is None and check["check"] != "account" and not str(check["detail"]).startswith("does not apply")
+    )
 
 
 def weighed(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -72,22 +72,21 @@ def forecast(
     clusters = parameters.get("n_clusters", 8)
     method = "tree synopsis" if goal == "synopsis" and parameters.get("method") == "tree" else _METHODS[goal]
     delta = float(parameters.get("delta", 0.0)) if goal == "synthesize" else 0.0
-    # A person changes counts as much as so many rows: Gaussian noise of the same ε and δ is that much wider, an ε of
-    # rows is that part of an ε of persons.
-    part, wider = (1, used) if delta else (used, 1)
+    # Answers of a weighted histogram are people: noise is as wide as the largest weight, whatever the others are.
+    weight = next((c.high for c in domain or () if c.role == "weight"), 1.0) if goal == "synopsis" else 1.0
     found = outlook(
-        n, 2 if sphere else d, only=method, epsilon=epsilon / part, radius=radius, values=values, delta=delta,
-        clusters=clusters if isinstance(clusters, int) else 8,
+        n, 2 if sphere else d, only=method, epsilon=epsilon, radius=radius, values=values, delta=delta,
+        clusters=clusters if isinstance(clusters, int) else 8, rows_each=used, heaviest=weight,
     )  # fmt: skip
-    scale = float(n) * wider if goal in PEOPLE else 1.0
+    scale = float(n) if goal in PEOPLE else 1.0
     line = found[method]
     unit = "metres" if sphere else goal if goal in ("cluster", "perturb") else "people"
     error = line.error * scale
-    others = ((b * part, e * scale) for b, e in zip(found.budgets, line.curve, strict=True))
+    others = ((b, e * scale) for b, e in zip(found.budgets, line.curve, strict=True))
     curve = dict(sorted([(epsilon, error), *others]))
     budgets, errors = [*curve], [*curve.values()]
     solved, hint = _solved(planned, unit, budgets, errors, t)
-    said = [_sentence(goal, unit, error, line.sense, n, values, used > 1, t)]
+    said = [_sentence(goal, unit, error, line.sense, n, values, used > 1 and weight == 1, t)]
     said += [t("plan.person_rows", n=used)] if used > 1 else []
     said += [t(f"plan.besides_{goal}")] if goal in ("synopsis", "synthesize", "sketch", "perturb") else []
     wanted = _wanted(planned, unit)
@@ -112,7 +111,7 @@ def _axes(goal: str, parameters: Mapping[str, Any], domain: Domain | None) -> in
     if domain is None:
         return 2
     chosen = parameters.get("columns")
-    columns = [c for c in domain if c.role not in NAMING and (not chosen or c.name in chosen)]
+    columns = [c for c in domain if c.role not in (*NAMING, "weight") and (not chosen or c.name in chosen)]
     if goal in ("cluster", "perturb"):
         columns = [c for c in columns if not isinstance(c, Categorical)]
     return max(1, len(columns))

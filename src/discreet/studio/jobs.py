@@ -47,7 +47,7 @@ def job_of(project: Project) -> Job:
         raise SchemaError(f"goal: there is no {goal!r}; choose one on the screen 'Goal'")
     kind = KINDS[goal]
     parameters = dict(project.parameters)
-    if project.account and kind.has_price(parameters):
+    if project.account and goal != "report" and any(o.name == "account" for o in kind.own):
         parameters["account"] = project.account
     if project.source and project.planned.get("rows") and any(o.name == "expect_rows" for o in kind.parameters):
         parameters.setdefault("expect_rows", int(project.planned["rows"]))

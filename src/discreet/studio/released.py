@@ -24,7 +24,7 @@ from discreet.core import write_whole
 from discreet.errors import DataSourceError, FormatError
 from discreet.studio.runs.offer import history_of
 from discreet.studio.runs.run import runs_of
-from discreet.studio.workspace import Project
+from discreet.studio.workspace import Project, Workspace
 
 #: Seconds before a page is shown with the results so far.
 _PATIENCE = 0.25
@@ -87,12 +87,13 @@ def release_of(project: Project, number: str) -> Released:
     return chosen[0]
 
 
-def earlier_of(project: Project, release: Released) -> list[tuple[int, str]]:
-    """Return the earlier releases that one was checked with: the run of this project, or 0, and its table."""
+def earlier_of(project: Project, release: Released) -> list[tuple[Project | None, Path]]:
+    """Return the earlier releases that one was checked with: the project, None if it is forgotten, and the table."""
     entries = history_of(project).entries
     own = next((entry for entry in entries if Path(entry.table) == release.file), None)
     tables = [Path(entry.table) for entry in entries if own is not None and entry.seal in own.earlier]
-    return [(int(p.parent.name) if p.parent.parent == project.runs else 0, str(p)) for p in tables]
+    known = {each.runs: each for each in Workspace(project.folder.parent).projects()}
+    return [(known.get(p.parent.parent), p) for p in tables]
 
 
 def kept_facts(release: Released) -> dict[str, Any] | None:

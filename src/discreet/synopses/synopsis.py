@@ -185,7 +185,8 @@ class Synopsis(Questions, Frames):
         own = [c.name for c in self.domain if c.missing == "own" and c.name not in self.uncut]
         gaps = {name: self.marginal(name).missing for name in own}
         missing = {name: (each.value, each.std_error**2) for name, each in gaps.items() if each is not None}
-        expected = self.guarantee.parameters.get("expected_rows")
+        facts = self.guarantee.parameters  # weighted rows are people: no number of rows to compare with
+        expected = None if "weight" in facts else facts.get("expected_rows")
         found = doubts(self.total, self.total_variance, expected, missing, self.domain.unit)
         return (*found, CAUSES) if found else ()
 

@@ -89,7 +89,7 @@ def method(rng: np.random.Generator, way: str) -> tuple[Any, dict[str, Any]]:
     if rng.random() < 0.15:
         promise["t"] = 0.5
     kind = [DensityTree, Mondrian, Generalization][int(rng.integers(3))]
-    options = {"suppress": float(rng.choice([0.0, 0.1, 0.3])), "on_conflict": way}
+    options = {"suppress": float(rng.choice([0.0, 0.1, 0.3])), "on_conflict": way, "blanks": rng.random() < 0.5}
     rules = {"l_diversity": promise.get("l"), "t_closeness": promise.get("t")}
     return kind(promise["k"], domain=DOMAIN, **rules, **options), promise
 

@@ -24,7 +24,9 @@ def anonymous(draw: Draw) -> Made:
     if draw.chance(0.25):
         rules |= {"t_closeness": draw.one(0.3, 0.5, 0.8), "t_kind": draw.one("auto", "equal", "ordered")}
     a = dc.anonymity
-    suppress = {"suppress": draw.one(0.0, 0.2, 0.5)}
+    suppress = {"suppress": draw.one(0.0, 0.2, 0.5), "blanks": draw.chance(0.5)}
+    if rows.people and draw.chance(0.3) and method in ("density", "mondrian", "generalization"):
+        suppress["most_rows"] = draw.one(1, 2)
     model: Any
     if method == "density":
         model = a.DensityTree(**rules, **shared, **suppress, blind=draw.chance(0.15))
@@ -45,7 +47,7 @@ def anonymous(draw: Draw) -> Made:
     path = draw.file(draw.one("table.csv", "table.csv", "table.parquet", "table.xlsx"))
     form = draw.one("text", "text", "bounds")
     how = {"form": form, **({"csv_dialect": draw.dialect()} if path.suffix == ".csv" else {})}
-    if method in ("density", "mondrian", "generalization") and draw.chance(0.3):
+    if method in ("density", "mondrian", "generalization") and "most_rows" not in suppress and draw.chance(0.3):
         written = model.fit(data).transform_file(data, path, **how, **handing)
         return finish(draw, "table", path, written.guarantee, rows, sorted_by=_order_key(rows))
     release = model.fit_transform(data, **handing)

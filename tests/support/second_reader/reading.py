@@ -264,7 +264,8 @@ def _text(case: Case) -> Objections:
         lines = [_line_text(line, promise["accounting"]) for line in promise["ledger"]]
         parts.append(f" It was spent on {'; '.join(lines)}.")
     if charged := promise["parameters"].get("account"):
-        parts.append(f" It was charged to the account {charged['dataset']!r}, at {charged['head']}.")
+        how = "was charged to" if promise["model"] == "central" else "is listed in"
+        parts.append(f" It {how} the account {charged['dataset']!r}, at {charged['head']}.")
     if promise["assumptions"]:
         parts.append(case.assumed)
     if promise["seeded"]:

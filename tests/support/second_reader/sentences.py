@@ -105,6 +105,21 @@ def _several(case: Case, m: re.Match[str]) -> Objections:
     share = 100 * case.facts["reached"]["largest_share"]
     if case.promise["unit"] != "one person" or not share - 1e-6 <= float(m["share"]) < share + 0.1 + 1e-6:
         yield f"it is {share} %"
+    if _float(m["k"]) != case.facts["reached"]["k"]:
+        yield f"k is {case.facts['reached']['k']}"
+
+
+def _unbounded(case: Case, m: re.Match[str]) -> Objections:
+    """Said only where rows give more away than k, and no bound was set."""
+    if "most_rows" in case.facts or case.facts["reached"]["largest_share"] * case.facts["reached"]["k"] <= 1:
+        yield "a bound would not help"
+
+
+def _most_rows(case: Case, m: re.Match[str]) -> Objections:
+    """With so many rows of each, one of k persons has no more than this share of a group; the rest is recounted."""
+    most, k = _float(m["most"]), case.facts["reached"]["k"]
+    if most != case.facts["most_rows"] or case.facts["reached"]["largest_share"] > most / (most + k - 1) + 1e-9:
+        yield f"at most {case.facts.get('most_rows')} rows per person are told"
 
 
 def _kept(case: Case, m: re.Match[str]) -> Objections:
@@ -437,8 +452,11 @@ SENTENCES: list[tuple[str, Check | str]] = [
     (r"This level is weak on its own \(ε above 5\)\. .+", _strength(5, math.inf)),
     (rf"Each (?P<each>row|person) of the table (?P<drawn>from which these rows were drawn )?is identical to at least "
      rf"(?P<others>{_NUM}) others in (?P<where>.+)\.", _alike),
-    (r"A person may have several rows\. In one group (?P<share>[\d.]+) % of the rows belong to one person\. Someone who "
-     r"looks for that person there and picks a row is right that often\.", _several),
+    (rf"A person may have several rows, so there are two chances: a guess among the persons of a group is right once in "
+     rf"(?P<k>{_NUM}) times at most, and a guess among its rows (?P<share>[\d.]+) % of the time at most, because one person "
+     r"has so many of them\.", _several),
+    (r"A bound on the rows per person \(most_rows\) brings the second chance down towards the first\.", _unbounded),
+    (rf"At most (?P<most>{_NUM}) rows? per person (was|were) released, chosen at random\.", _most_rows),
     (r"Columns? .+ passed on as (it is|they are).*\.", _kept),
     (r"This hides who is who\. .+", _hides),
     (r"The values of the quasi-identifiers were changed\. Nothing else is promised: .+", _changed),

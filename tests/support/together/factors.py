@@ -17,7 +17,7 @@ METHODS = (*CENTRAL, "perturb", "oracle", "distinct", *TABLES, "sampled")
 
 FACTORS: dict[str, tuple[str, ...]] = {
     "method": METHODS,
-    "option": ("plain", "delta", "rho", "l", "t", "suppress", "keep", "escape", "hash"),
+    "option": ("plain", "delta", "rho", "l", "t", "suppress", "blanks", "most rows", "keep", "escape", "hash"),
     "source": tuple(SOURCES),
     "cells": ("clean", "missing", "unreadable", "undeclared", "beyond", "mixed"),
     "after": ("nothing", "audit", "report", "risk", "ask"),
@@ -38,7 +38,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "perturb": ("escape",),
     "oracle": (),
     "distinct": (),
-    **dict.fromkeys(CELLS, ("l", "t", "suppress", "keep", "escape", "hash")),
+    **dict.fromkeys(CELLS, ("l", "t", "suppress", "blanks", "most rows", "keep", "escape", "hash")),
     "microaggregation": ("keep", "escape", "hash"),
     "sampled": ("delta", "escape"),
 }
@@ -71,10 +71,15 @@ IMPOSSIBLE: tuple[Impossible, ...] = (
             ("l", "only cells of a table keep l", r"\bl\b|l_diversity"),
             ("t", "only cells of a table keep t", r"\bt\b|t_closeness"),
             ("suppress", "only cells of a table are held back", r"suppress"),
+            ("blanks", "only values of cells are blanked", r"blanks"),
+            ("most rows", "only rows of an anonymous table are chosen by this name", r"most_rows|most-rows"),
             ("keep", "only an anonymous table passes a column on as it is", r"keep"),
             ("escape", "the method writes no texts of its own into a CSV", r"escape_formulas|escape-formulas"),
             ("hash", "only an anonymous table follows people by hashed identifiers", r"hash_key|identifiers"),
         )
+    ),
+    Impossible(
+        {"option": ("most rows",), "unit": ("row",), "method": CELLS}, "rows belong to no one", r"most_rows|most-rows"
     ),
     Impossible(
         {"option": ("escape",), "output": ("parquet",)},
@@ -82,8 +87,8 @@ IMPOSSIBLE: tuple[Impossible, ...] = (
         r"escape_formulas|escape-formulas",
     ),
     Impossible(
-        {"account": ("ledger", "account"), "method": (*TABLES, "perturb", "oracle")},
-        "k-anonymity has no price; rows and reports that users randomise are not charged to a table's account",
+        {"account": ("ledger",), "method": (*TABLES, "perturb", "oracle")},
+        "k-anonymity has no price; rows and reports that users randomise are listed in accounts, not charged",
         r"account|ledger",
     ),
     Impossible({"account": ("none",), "method": ("session",)}, "every question is bought from somebody", r"account"),

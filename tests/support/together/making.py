@@ -168,7 +168,9 @@ def _by_estimator(
     given: dict[str, str], data: Any, ledger: Any, place: Path, history: Path | None
 ) -> tuple[dict[str, Any], Path]:
     method, declared, suffix = given["method"], domain(given), "csv" if given["output"] == "memory" else given["output"]
-    paid = {} if ledger is None else {"ledger": ledger}
+    listed = method in (*TABLES, "perturb", "oracle") and isinstance(ledger, dc.Account)
+    paid = {} if ledger is None or listed else {"ledger": ledger}
+    account = ledger if listed else None
     budget = {**_budget(given["option"]), **paid}
     if method in SYNOPSES:
         return _synopsis(given, declared, budget, data, place)
@@ -196,10 +198,10 @@ def _by_estimator(
         model.save(path)
         return {"kind": "means", "promise": _promise(path)}, path
     if method == "perturb":
-        return _perturb(given, declared, data, place / f"noisy.{suffix}", paid)
+        return _perturb(given, declared, data, place / f"noisy.{suffix}", paid, account)
     if method in ("oracle", "distinct"):
-        return _column(given, data, place, paid)
-    return _anonymous(given, declared, data, place / f"table.{suffix}", history, paid)
+        return _column(given, data, place, paid, account)
+    return _anonymous(given, declared, data, place / f"table.{suffix}", history, paid, account)
 
 
 def _more(given: dict[str, str]) -> dict[str, Any]:
@@ -208,6 +210,7 @@ def _more(given: dict[str, str]) -> dict[str, Any]:
             "rho": {"rho": RHO} if given["method"] in ("session", "ordered") else {},
             "l": {"l_diversity": 2}, "t": {"t_closeness": 0.5},
             "suppress": {"suppress": 0.3}, "keep": {"keep": ["note"]},
+            "blanks": {"blanks": True}, "most rows": {"most_rows": 2},
             "escape": {"escape_formulas": True}, "hash": {"identifiers": "hash"}}.get(given["option"], {})  # fmt: skip
 
 
@@ -231,15 +234,18 @@ def _synopsis(
 
 
 def _perturb(
-    given: dict[str, str], declared: dc.Domain, data: Any, path: Path, paid: dict[str, Any]
+    given: dict[str, str], declared: dc.Domain, data: Any, path: Path, paid: dict[str, Any], account: Any
 ) -> tuple[dict[str, Any], Path]:
     noise = dc.metric.NDLaplace(EPSILON, 0.1, declared, category_epsilon=1)
+    held = None if account is None else account.reserve("perturb", promise=noise.fit().guarantee_)
     escaped = {"escape_formulas": True} if given["option"] == "escape" else {}
     if given["output"] != "memory" or escaped:
-        promise = noise.transform_file(data, path, **escaped, **paid).guarantee
+        promise = noise.transform_file(data, path, **escaped, **paid, booking=held).guarantee
         return {"kind": "noisy", "promise": promise}, path
     found = noise.transform(data, **paid)
     promise = write_promised(path, _as_arrow(found), noise.guarantee_)
+    if held is not None:
+        held.book(promise)
     return {"kind": "noisy", "promise": promise}, path
 
 
@@ -273,9 +279,13 @@ def _cells_of(path: Path, name: str) -> list[Any]:
     return pa_csv.read_csv(path, pa_csv.ReadOptions(), pa_csv.ParseOptions(delimiter=mark), options)[name].to_pylist()
 
 
-def _column(given: dict[str, str], data: Any, place: Path, paid: dict[str, Any]) -> tuple[dict[str, Any], Path]:
+def _column(
+    given: dict[str, str], data: Any, place: Path, paid: dict[str, Any], account: Any
+) -> tuple[dict[str, Any], Path]:
     if given["method"] == "oracle":
         oracle = dc.local.DirectResponse(EPSILON, TOWNS)
+        if account is not None:
+            account.reserve("oracle", promise=oracle.guarantee).book(oracle.guarantee)
         counts = oracle.aggregate(oracle.encode(_values(data, "town"), **paid))
         path = place / "counts.bin"
         counts.save(path)
@@ -290,14 +300,17 @@ def _column(given: dict[str, str], data: Any, place: Path, paid: dict[str, Any])
 
 def _model(given: dict[str, str], declared: dc.Domain, paid: dict[str, Any]) -> Any:
     option = given["option"]
-    rules = {"l": {"l_diversity": 2}, "t": {"t_closeness": 0.5}, "suppress": {"suppress": 0.3}}.get(option, {})
+    rules = {
+        "l": {"l_diversity": 2}, "t": {"t_closeness": 0.5}, "suppress": {"suppress": 0.3},
+        "blanks": {"blanks": True, "suppress": 0.3}, "most rows": {"most_rows": 2},
+    }.get(option, {})  # fmt: skip
     if "note" in declared.names:
         rules["keep"] = ["note"]
     method = given["method"]
     if method == "sampled":
         delta = {"delta": 1e-5 if option == "delta" else 1e-6}
         return anonymity.SampledGeneralization(20, 0.5, **delta, domain=declared, levels=_LEVELS, **paid)
-    if method == "generalization" and option != "suppress":
+    if method == "generalization" and option not in ("suppress", "blanks"):
         rules["suppress"] = 0.0
     kinds = dict(zip(TABLES, (anonymity.DensityTree, anonymity.Mondrian, anonymity.Generalization,
         anonymity.Microaggregation), strict=True))  # fmt: skip
@@ -307,7 +320,13 @@ def _model(given: dict[str, str], declared: dc.Domain, paid: dict[str, Any]) -> 
 
 
 def _anonymous(
-    given: dict[str, str], declared: dc.Domain, data: Any, path: Path, history: Path | None, paid: dict[str, Any]
+    given: dict[str, str],
+    declared: dc.Domain,
+    data: Any,
+    path: Path,
+    history: Path | None,
+    paid: dict[str, Any],
+    account: Any,
 ) -> tuple[dict[str, Any], Path]:
     model, escaped = _model(given, declared, paid), {"escape_formulas": True} if given["option"] == "escape" else {}
     if given["method"] == "sampled":
@@ -320,8 +339,10 @@ def _anonymous(
         return {"kind": "drawn", "promise": _promise(path)}, path
     hashed: dict[str, Any] = {"identifiers": "hash", "key": KEY} if given["option"] == "hash" else {}
     earlier = {"history": history} if history else {}
+    asked = dc.Guarantee("syntactic", parameters={"required": {"k": K}})
+    held = {} if account is None else {"booking": account.reserve("table", promise=asked)}
     release = model.fit_transform(data, **hashed, **earlier)
-    release.save(path, **escaped)
+    release.save(path, **escaped, **held)
     return {"kind": "table", "promise": _promise(path)}, path
 
 
@@ -406,7 +427,9 @@ def _option(given: dict[str, str], place: Path) -> dict[str, Any]:
         key.write_bytes(KEY)
     option = given["option"]
     extra = {"l": {"l": 2}, "t": {"t": 0.5}, "suppress": {"suppress": 0.3}, "escape": {"escape_formulas": True},
-             "hash": {"hash_key": str(key)}, "keep": {"keep": ["note"]}}.get(option, {})  # fmt: skip
+             "blanks": {"blanks": True, **({"suppress": 0.3} if given["method"] in CELLS else {})},
+             "most rows": {"most_rows": 2}, "hash": {"hash_key": str(key)},
+             "keep": {"keep": ["note"]}}.get(option, {})  # fmt: skip
     if given["method"] in TABLES and option in ("keep", "escape"):
         extra["keep"] = ["note"]
     if _JOBS[given["method"]] == "anonymize" and option in ("delta", "rho") and given["method"] != "sampled":

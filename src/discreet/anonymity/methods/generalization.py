@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any
@@ -20,6 +20,7 @@ from discreet.anonymity.growth.frontier import refuse_root
 from discreet.anonymity.growth.grid import Cells, Grid
 from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner
 from discreet.anonymity.release import together
+from discreet.anonymity.release.blanks import blanked_boxes, fill_in, fill_in_together
 from discreet.anonymity.release.rows import FrozenPartition, PublishedCells
 from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan, refuse_unknown
 from discreet.anonymity.risk.classes import join
@@ -72,7 +73,7 @@ class Generalization(Partitioner):
         "intervals of the one before. The last level is the whole domain.",
     )  # fmt: skip
     suppress: float = option(
-        default=0.05, low=0, high=1, example=0.01, help="Largest share of the rows that may be left out."
+        default=0.05, low=0, high=1, example=0.01, help="Largest share of the rows that may be left out, or blanked."
     )
 
     def _partition(self, table: BuildRecords, tiers: Mapping[int, IntArray]) -> IntArray:
@@ -133,9 +134,14 @@ class Generalization(Partitioner):
             together.refuse_broken(past, place, rules, table)
         shown, of = np.unique(own[~out], return_inverse=True)
         own[~out] = of.ravel()
-        told = {**together.facts_together(past, own, rules, table, way), "levels": levels}
+        cells = Cells(self.plan_.grids, *_runs(groups, list(partition.known()[shown].T)), own)
+        told: dict[str, Any] = {}
+        if given.blanks:
+            cells = fill_in_together(cells, place, past, rules, table, partition.wider, way)
+            told["blanked"] = int((cells.of[out] >= 0).sum())
+        told |= {**together.facts_together(past, cells.of, rules, table, way), "levels": levels}
         told |= {"chosen_on_the_records": given.levels is None, "suppression_allowed": float(given.suppress)}
-        return Cells(self.plan_.grids, *_runs(groups, list(partition.known()[shown].T)), own), told
+        return cells, told
 
     def _frozen_partition(self) -> FrozenPartition:
         given = self._at_fit
@@ -145,14 +151,17 @@ class Generalization(Partitioner):
             "chosen_on_the_records": given.levels is None,
             "suppression_allowed": float(given.suppress),
         }
-        return ClassesOf(groups, self.rules_, float(given.suppress), facts)
+        return ClassesOf(groups, self.rules_, float(given.suppress), facts, given.blanks)
 
 
 class ClassesOf:
     """Whole columns recoded: a row is put into its combination of groups, numbered as they come."""
 
-    def __init__(self, groups: Sequence[IntArray], rules: Rules, suppress: float, settings: dict[str, Any]) -> None:
-        self._groups, self._rules, self._suppress, self._settings = groups, rules, suppress, settings
+    def __init__(
+        self, groups: Sequence[IntArray], rules: Rules, suppress: float, settings: dict[str, Any], blanks: bool = False
+    ) -> None:
+        self._groups, self._rules, self._suppress = groups, rules, suppress
+        self._settings, self._blanks = settings, blanks
         self._known: dict[bytes, int] = {}
 
     def route(self, bins: Any) -> IntArray:
@@ -185,17 +194,27 @@ class ClassesOf:
         return found
 
     def decide(self, counts: PlaceCounts) -> PublishedCells:
-        """Leave out the combinations that break a rule."""
+        """Leave out the combinations that break a rule, or blank some of their values."""
         n = len(counts.rows)
         whole = self._rules.measure(np.zeros(n, int), counts.sensitive, counts.persons, counts.rows)
         refuse_root(self._rules, counts.sensitive, np.ones(n, bool), whole.ok, counts.persons, counts.rows)
         kept = keep_ok(counts.place, self._rules, counts.sensitive, counts.persons, counts.rows)
-        _refuse_left_out(int(counts.rows[~kept].sum()), int(counts.rows.sum()), self._suppress)
-        shown = np.unique(counts.place[kept])
-        first, last = _runs(self._groups, list(self.known()[shown].T))
+        shown, settings = np.unique(counts.place[kept]), dict(self._settings)
         of_place = np.full(len(self._known), -1, np.int64)
         of_place[shown] = np.arange(len(shown))
-        return PublishedCells(first, last, of_place, self._settings)
+        cells = Cells((), *_runs(self._groups, list(self.known()[shown].T)), of_place[counts.place])
+        rows, total = counts.rows, int(counts.rows.sum())
+        _refuse_left_out(int(rows[~kept].sum()), total, self._suppress, self._blanks)
+        if self._blanks:
+            cells = fill_in(cells, counts, self._rules, self.wider)
+            of_place[counts.place] = cells.of
+            settings["blanked"] = int(rows[~kept & (cells.of >= 0)].sum())
+            _refuse_left_out(int(rows[cells.of < 0].sum()), total, 1)
+        return PublishedCells(cells.first, cells.last, of_place, settings)
+
+    def wider(self, places: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield the boxes of combinations with some of their columns blank."""
+        return blanked_boxes(*_runs(self._groups, list(self.known()[places].T)), self._groups)
 
 
 def choose_levels(
@@ -248,8 +267,8 @@ def _runs(groups: Sequence[IntArray], codes: Sequence[Any]) -> tuple[IntArray, I
     return first, np.stack([np.searchsorted(g, c, side="right") - 1 for g, c in pairs], 1)
 
 
-def _refuse_left_out(left_out: int, n: int, suppress: Any) -> None:
-    if left_out == n:
+def _refuse_left_out(left_out: int, n: int, suppress: Any, blanks: bool = False) -> None:
+    if left_out == n and not blanks:
         expected = "left out, or higher: every class breaks a rule at these levels, so no record could be released"
         raise InvalidArgument("levels", None, expected, "leaving it out")
     if left_out > float(suppress) * n:

@@ -257,26 +257,12 @@ def _foretold(model: Any, table: Table, tiers: Any) -> tuple[int, int]:
     for held_out in tried:
         build, test = np.flatnonzero(part != held_out), np.flatnonzero(part == held_out)
         try:
-            leaf = smaller._partition(_rows(table, build), tiers)
+            leaf = smaller._partition(table.take(build), tiers)
             at = smaller.tree_.route(np.ascontiguousarray(table.bins[:, test]))
         except InvalidArgument:
             leaf, at = np.zeros(len(build), np.int64), np.zeros(len(test), np.int64)
         right, asked = right + foretold(leaf, codes[build], at, codes[test], classes), asked + len(test)
     return right, asked
-
-
-def _rows(table: Table, rows: IntArray) -> Table:
-    """Return some of the rows."""
-    picked = pa.array(rows)
-    return replace(
-        table,
-        bins=np.ascontiguousarray(table.bins[:, rows]),
-        kept=table.kept[rows],
-        sensitive=tuple(column.take(rows) for column in table.sensitive),
-        target=None if table.target is None else table.target.take(rows),
-        others=table.others.take(picked),
-        identifiers=table.identifiers.take(picked),
-    )
 
 
 def _chosen(

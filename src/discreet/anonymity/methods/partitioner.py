@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar, TypeAlias
@@ -15,6 +16,8 @@ from discreet.anonymity.growth.grid import Cells
 from discreet.anonymity.growth.grow import GrownTree, grow_on, grow_tree
 from discreet.anonymity.growth.outside import grow_outside
 from discreet.anonymity.growth.tree import Tree
+from discreet.anonymity.release.blanks import fill_in_together, larger_cells
+from discreet.anonymity.release.capped import capped
 from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.framed import FramedTable, framed
 from discreet.anonymity.release.history import as_history
@@ -101,7 +104,13 @@ class Partitioner(Declared, Estimator):
     )  # fmt: skip
     suppress: float = option(
         default=0.0, low=0, high=1, example=0.01,
-        help="Share of the rows that may be left out instead of merging cells.",
+        help="Share of the rows that may be left out, or blanked, instead of merging cells.",
+    )  # fmt: skip
+    blanks: bool = option(
+        default=False, example=True, help="Keep rows that would be left out, with single values blanked.",
+        details="A row is printed in a wider group if that keeps the rules: `Generalization` blanks single values, the "
+        "other methods print a larger cell of the tree. ``suppress`` is the share of such rows. A blank is printed as "
+        "a cell that covers the whole column, and also covers a missing value.",
     )  # fmt: skip
     on_conflict: str = option(
         default="suppress", choices=CONFLICTS, example="merge",
@@ -115,6 +124,11 @@ class Partitioner(Declared, Estimator):
     person: str | None = option(
         default=None, example="patient", help="Column that identifies the person of a row: k then counts persons.",
         details="It is dropped like an identifier. Overrides the roles.",
+    )  # fmt: skip
+    most_rows: int | None = option(
+        default=None, low=1, example=1, help="Most rows to release per person, chosen at random.",
+        details="With a release history, the same rows are chosen again. Needs a person column, and the table in "
+        "memory.",
     )  # fmt: skip
 
     #: Bytes that build records may take in memory; it changes time only.
@@ -143,7 +157,15 @@ class Partitioner(Declared, Estimator):
     def is_large(self, data: Any) -> bool:
         """Return whether `fit` reads these records into a temporary file; release them with `transform_file`."""
         _, plan, _ = self._settings(names_of(data, self.domain))
-        return self._grows_outside and is_large(engines.open(data, plan.domain), plan, self._memory)
+        large = self._grows_outside and is_large(engines.open(data, plan.domain), plan, self._memory)
+        self._refuse_cap(large, self.most_rows)
+        return large
+
+    def _refuse_cap(self, outside: bool, most: int | None) -> None:
+        """Refuse to choose among the rows of a person if they are not in memory."""
+        if outside and most is not None:
+            expected = "left out for a table that does not fit into memory, or is released to a file"
+            raise InvalidArgument("most_rows", most, expected, "most_rows=None")
 
     def transform(
         self,
@@ -186,13 +208,17 @@ class Partitioner(Declared, Estimator):
         """
         check_fitted(self, "n_features_in_")
         delivery = Delivery(output, random_state, order, identifiers, key)
-        return self._release(read_table(data, self.plan_), None, history, delivery)
+        stream = noise.generator(random_state)
+        table = self._capped(read_table(data, self.plan_), self._at_fit.most_rows, stream, history)
+        return self._release(table, None, history, replace(delivery, random_state=stream))
 
     def fit_transform(
         self, data: Any, y: Any = None, output: str = "interval", *, history: Any = None, **delivery: Any
     ) -> Release:
         """Grow the partition on these records and release them. Parameters as in `transform`."""
-        return self._release(*self._fit(data, history), history, Delivery(output, **delivery))
+        asked = Delivery(output, **delivery)
+        stream = noise.generator(asked.random_state)
+        return self._release(*self._fit(data, history, stream), history, replace(asked, random_state=stream))
 
     def transform_file(
         self,
@@ -207,6 +233,7 @@ class Partitioner(Declared, Estimator):
         key: bytes | None = None,
         escape_formulas: bool = False,
         csv_dialect: str = "input",
+        booking: Any = None,
     ) -> WrittenTable:
         """Release records to a file in two passes: for tables larger than memory, and Spark frames.
 
@@ -223,7 +250,7 @@ class Partitioner(Declared, Estimator):
             new folder of part files that executors and driver can reach; with ``order="input"`` the driver writes one.
         output : {"interval", "center"}
             As in `transform`; drawn rows ("sample") need the table in memory.
-        form, escape_formulas, csv_dialect
+        form, escape_formulas, csv_dialect, booking
             As in `Release.save`.
         random_state, order, identifiers, key
             As in `transform`, with the same order for the same seed (for a Spark frame, another one). Shuffling more
@@ -242,12 +269,14 @@ class Partitioner(Declared, Estimator):
             If the second pass met other rows than the first.
         """
         check_fitted(self, "plan_")
-        delivery = Delivery(output, random_state, order, identifiers, key, form, escape_formulas, csv_dialect)
+        self._refuse_cap(True, self._at_fit.most_rows)
+        delivery = Delivery(output, random_state, order, identifiers, key, form, escape_formulas, csv_dialect, booking)
         told: dict[str, Any] = {"method": type(self).__name__, "notes": self._notes()}
         return release_file(data, target, self.plan_, self.rules_, self._frozen_partition(), delivery, **told)
 
     def _frozen_partition(self) -> FrozenPartition:
-        return LeavesOf(self.tree_, self.rules_, float(self._at_fit.suppress), self._facts(), self._is_blind)
+        given = self._at_fit
+        return LeavesOf(self.tree_, self.rules_, float(given.suppress), self._facts(), self._is_blind, given.blanks)
 
     def _grow(self, table: BuildRecords, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
         raise NotImplementedError
@@ -267,13 +296,24 @@ class Partitioner(Declared, Estimator):
         """Keep the options that the partition is grown with: a release and its guarantee follow these."""
         self._at_fit = SimpleNamespace(**self.read_options())
 
-    def _fit(self, data: Any, history: Any = None) -> tuple[Table, IntArray]:
+    @staticmethod
+    def _capped(table: Table, most: int | None, stream: Any, history: Any) -> Table:
+        """Choose the rows of each person, as the releases before did."""
+        if most is None:
+            return table
+        records = [] if history is None else as_history(history).records()
+        known = [record.choice for record in records if record.choice]
+        return capped(table, most, known[0] if known else noise.order_key(stream).tobytes().hex())
+
+    def _fit(self, data: Any, history: Any = None, stream: Any = None) -> tuple[Table, IntArray]:
         """Grow on records that are released from memory; return them and their leaves.
 
         Categories are grouped as in the first release of a history that groups them, and its cuts are kept.
         """
         records = [] if history is None else as_history(history).records()
-        table, tiers = self._read(data, {n: held for record in records[::-1] for n, held in record.groups.items()})
+        plan, trees = self._plan(data)
+        read, groups = read_table(data, plan), {n: g for record in records[::-1] for n, g in record.groups.items()}
+        table, tiers = self._ready(data, self._capped(read, self.most_rows, stream, history), trees, groups)
         known = (Tree.from_cuts(self.plan_.grids, record.cuts) for record in records[::-1])
         tree, settings = next((found for found in known if found is not None), None), self._growth(tiers)
         if tree is None or settings is None:
@@ -328,10 +368,10 @@ class Partitioner(Declared, Estimator):
         tree, leaf = grow_on(tree, table.bins, leaf, np.unique(leaf), limits, sensitive=codes, **settings)
         return self._take(tree, leaf, np.bincount(leaf, minlength=tree.n_nodes))
 
-    def _read(self, data: Any, earlier: GroupCounts | None = None) -> tuple[Table, dict[int, IntArray]]:
+    def _read(self, data: Any) -> tuple[Table, dict[int, IntArray]]:
         """Check the options, read the build records, and refuse a table that no partition makes anonymous."""
         plan, trees = self._plan(data)
-        return self._ready(data, read_table(data, plan), trees, earlier)
+        return self._ready(data, read_table(data, plan), trees)
 
     def _plan(self, data: Any) -> tuple[TablePlan, dict[str, Hierarchy | str]]:
         rules, plan, trees = self._settings(names_of(data, self.domain))
@@ -368,6 +408,8 @@ class Partitioner(Declared, Estimator):
         rules = Rules(self.k, self.l_diversity, self.l_kind, self.c, self.t_closeness, self.t_kind)
         roles = {name: getattr(self, name) for name in ("sensitive", "target", "keep", "person", "grid", "hierarchies")}
         plan = make_plan(self.domain, names, **roles)
+        if self.most_rows is not None and plan.person is None:
+            raise InvalidArgument("most_rows", self.most_rows, "used with a person column", 'person="patient"')
         if isinstance(plan.domain.unit, Person):
             rules = replace(rules, per_person=True)
         rules.check_kinds()
@@ -408,6 +450,8 @@ class Partitioner(Declared, Estimator):
             decided = partition.decide(table.placed(None, place))
             cells = Cells(table.plan.grids, decided.first, decided.last, decided.of_place[place])
             settings = decided.settings
+        if (most := self._at_fit.most_rows) is not None:
+            settings = {**settings, "most_rows": most, "left_out_over_most_rows": table.over}
         delivery = replace(delivery, random_state=stream)
         told: dict[str, Any] = {"method": type(self).__name__, "settings": settings, "notes": notes, "history": known}
         told |= {"groups": self._groups, "tree": getattr(self, "tree_", None)}
@@ -419,8 +463,12 @@ class Partitioner(Declared, Estimator):
         """Find the cells of a release that is checked with earlier ones, and what is said of it."""
         way = self._at_fit.on_conflict
         found = enforce_together(self.tree_, place, self.rules_, table, past, way, stream)
-        told = facts_together(past, found.node, self.rules_, table, way)
-        return found.cells(self.tree_), {**self._facts(), **told, "leaves_merged": found.merged}
+        cells, told = found.cells(self.tree_), {**self._facts(), "leaves_merged": found.merged}
+        if self._at_fit.blanks:
+            wider = partial(larger_cells, self.tree_)
+            cells = fill_in_together(cells, place, past, self.rules_, table, wider, way)
+            told["blanked"] = int((cells.of[found.node < 0] >= 0).sum())
+        return cells, {**told, **facts_together(past, cells.of, self.rules_, table, way)}
 
 
 def grow_records(table: BuildRecords, rules: Rules, **settings: Any) -> GrownTree:

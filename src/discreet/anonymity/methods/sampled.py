@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import engines
+from discreet.accounts import Account
 from discreet.anonymity.growth.grid import Cells
 from discreet.anonymity.methods.generalization import ClassesOf, Ladder, _given, _runs, ladders_of
 from discreet.anonymity.release.prepare import make_plan, names_of, ordered_grids, read_hierarchies, tiers_of
@@ -46,11 +47,24 @@ _FIXED = (
 )
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class SampledRelease(Release):
     """A table of drawn and recoded rows, class by class, with its (ε, δ).
 
-    ``rows`` is empty, ``suppressed`` and ``dropped`` are None: they would reveal something about other rows.
+    ``rows`` is empty, ``suppressed`` and ``dropped`` are None: they would reveal something about other rows. An account
+    that paid for it knows every file that `save` writes.
     """
+
+    _account: Account | None = None
+
+    def _book_with(self, booking: Any, target: Path) -> Any:
+        account = self._account
+        if account is None:
+            return super()._book_with(booking, target)
+        return lambda sealed: account.add_file(self.guarantee.digest, target.name, sealed.digest)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_account": None}
 
     @cached_property
     def bounds(self) -> pa.Table:
@@ -168,7 +182,8 @@ class SampledGeneralization(Declared, Estimator):
         }  # fmt: skip
         promise = gate.promise(facts, domain=plan.domain, assumptions=_FIXED)
         untold: Any = None
-        made = SampledRelease(table, promise, cells, np.empty(0, np.int64), untold, untold)
+        account = self.ledger if isinstance(self.ledger, Account) else None
+        made = SampledRelease(table, promise, cells, np.empty(0, np.int64), untold, untold, _account=account)
         payload = made._payload(target.suffix, form)
         self.guarantee_ = promise.seal(payload)
         gate.book(self.guarantee_)

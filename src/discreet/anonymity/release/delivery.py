@@ -27,6 +27,12 @@ class Delivery:
     form: str = "text"
     escape_formulas: bool = False
     csv_dialect: str = "input"
+    booking: Any = None
+
+    @property
+    def book(self) -> Any:
+        """What to call before the file appears; None without a reservation."""
+        return None if self.booking is None else self.booking.book
 
     def __post_init__(self) -> None:
         checks.choice("output", self.output, ("interval", "center", "sample"))

@@ -16,7 +16,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import date
@@ -27,7 +27,16 @@ from weakref import WeakValueDictionary
 import pyarrow as pa
 
 from discreet.anonymity.release.record import ReleaseRecord
-from discreet.core import NewFile, cannot_write, counted, promise_place, sync_folder, write_sealed, write_whole
+from discreet.core import (
+    Guarantee,
+    NewFile,
+    cannot_write,
+    counted,
+    promise_place,
+    sync_folder,
+    write_sealed,
+    write_whole,
+)
 from discreet.engines import check_target
 from discreet.errors import DataSourceError, FormatError, InvalidArgument, InvalidType
 
@@ -152,11 +161,15 @@ class ReleaseHistory:
         with self._locked():
             return complete([self._record(entry) for entry in self.entries])
 
-    def add(self, release: Release, path: str | Path, form: str = "text") -> None:
+    def add(
+        self, release: Release, path: str | Path, form: str = "text", book: Callable[[Guarantee], None] | None = None
+    ) -> None:
         """Write the table of a release, its guarantee and its entry: all of them or, if the process is killed, none.
 
         The release must have been made with this history, and nothing released in between. See `Release.save`.
+        ``book`` is called with the sealed guarantee before the table appears.
         """
+        book = book or (lambda _: None)
         target = Path(path).expanduser().absolute()
         check_target(target, promised=True)
         record, payload = release.record, release._payload(target.suffix, form)
@@ -165,6 +178,7 @@ class ReleaseHistory:
             for entry in self.entries:
                 if (entry.seal, entry.digest) == (record.seal, digest):  # the same table in another form
                     self._note_copy(entry, str(target))
+                    book(sealed)
                     write_sealed(target, payload, sealed)
                     return
             self._check(record)
@@ -177,6 +191,7 @@ class ReleaseHistory:
                         out.file.write(payload)
                         record.save(self._place(entry, "record"))
                         sync_folder(self.folder)
+                        book(sealed)
                         out.keep(sealed)
                     finally:
                         self._settle()

@@ -73,7 +73,7 @@ class ExecutorRows:
 
     def writer(self, target: str | Path, guarantee: Guarantee, stream: noise.Generator, delivery: Delivery) -> Any:
         self._key = noise.order_key(stream)
-        return PartsWriter(target, guarantee)
+        return PartsWriter(target, guarantee, delivery.book)
 
     def written(self, out: Any, shown: ReleasedColumns, cell_of: IntArray, n: int) -> Iterator[FoundRows]:
         rows, person = self.worker(shown.names), self._plan.person

@@ -50,7 +50,8 @@ class ReleaseRecord:
     says whether k counted persons. ``declared`` and ``measured`` declare the identifier and the sensitive columns, on
     which l and t depend. ``earlier`` are seals of the records it was checked with. ``groups`` group the categories of
     later releases alike: other groups would cut across the cells; so would other ``cuts`` (`Tree.cuts`), which later
-    trees begin with. ``places`` says which quasi-identifiers rows could have (`places`). ``label`` names it in errors.
+    trees begin with. ``places`` says which quasi-identifiers rows could have (`places`). ``choice`` is the key by which
+    the rows of a person were chosen (`capped`). ``label`` names it in errors.
     """
 
     records: pa.Table
@@ -62,6 +63,7 @@ class ReleaseRecord:
     groups: GroupCounts = field(default_factory=dict)
     cuts: Mapping[str, Any] = field(default_factory=dict)
     places: str = ""
+    choice: str = ""
     label: str = "an earlier release"
 
     @classmethod
@@ -87,7 +89,7 @@ class ReleaseRecord:
         plan = table.plan
         declared, measured = following_declaration(plan), sensitive_declarations(plan)
         whose = plan.person is not None
-        kept: Any = (tuple(earlier), groups or {}, cuts or {}, places(table))
+        kept: Any = (tuple(earlier), groups or {}, cuts or {}, places(table), table.choice)
         return cls(pa.table(columns), dict(required), whose, declared, measured, *kept)
 
     @property
@@ -178,7 +180,7 @@ class ReleaseRecord:
             record = cls(
                 table.replace_schema_metadata(None), facts["required"], facts["counts_persons"], facts["declared"],
                 facts["sensitive"], tuple(facts["earlier"]), facts.get("groups", {}), facts.get("cuts", {}),
-                facts.get("places", ""),
+                facts.get("places", ""), facts.get("choice", ""),
             )  # fmt: skip
             if record.identifier.null_count:
                 raise FormatError("some rows have no identifier")
@@ -206,7 +208,7 @@ class ReleaseRecord:
             "required": dict(self.required),
             "earlier": list(self.earlier),
             "records": self.n,
-            **({"places": self.places} if self.places else {}),
+            **{name: held for name in ("places", "choice") if (held := getattr(self, name))},
             **({"groups": {name: dict(held) for name, held in self.groups.items()}} if self.groups else {}),
             **({"cuts": dict(self.cuts)} if self.cuts else {}),
         }

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet import noise
+from discreet.accounts import Reservation
 from discreet.anonymity.growth.grid import Cells, Grid
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
@@ -34,7 +35,7 @@ from discreet.core import (
     checks,
     date_array,
     plural,
-    write_with_promise,
+    write_sealed,
 )
 from discreet.engines import PARQUET, check_target
 from discreet.engines.tables import with_format
@@ -154,7 +155,13 @@ class Release:
         return frame
 
     def save(
-        self, path: str | Path, *, form: str = "text", escape_formulas: bool = False, csv_dialect: str = "input"
+        self,
+        path: str | Path,
+        *,
+        form: str = "text",
+        escape_formulas: bool = False,
+        csv_dialect: str = "input",
+        booking: Reservation | None = None,
     ) -> None:
         """Write the table and, next to it, the guarantee as ``<name>.guarantee.json``.
 
@@ -172,17 +179,27 @@ class Release:
         csv_dialect : {"input", "plain", "excel-de", "excel-en"}
             CSV: separator and decimal mark of the declared input, of programs, or of a spreadsheet, with its marks for
             UTF-8 and ends of lines, and formulas escaped.
+        booking : Reservation, optional
+            A reservation of an account (`discreet.Account.reserve`), best made before any row was read. The guarantee
+            names it, and it is booked before the file appears.
         """
         target = Path(path).expanduser()
         check_target(target, promised=True)  # both or none
-        told = replace(self, guarantee=with_format(self.guarantee, target, escape_formulas, csv_dialect))
+        told = replace(self, guarantee=with_format(self.guarantee, target, escape_formulas, csv_dialect, booking))
         if self._must_be_followed:
             expected = "saved by the program that made it: its history needs the input rows"
             raise InvalidArgument("release", "a stored copy", expected, "making the release again")
         if self._kept is not None and self._kept.history is not None:
-            self._kept.history.add(told, path, form)
-        else:
-            write_with_promise(target, told._payload(target.suffix, form), told.guarantee)
+            self._kept.history.add(told, path, form, self._book_with(booking, target))
+            return
+        payload = told._payload(target.suffix, form)
+        sealed = told.guarantee.seal(payload)
+        self._book_with(booking, target)(sealed)
+        write_sealed(target, payload, sealed)
+
+    def _book_with(self, booking: Reservation | None, target: Path) -> Callable[[Guarantee], None]:
+        """Return what tells the account of a sealed file."""
+        return (lambda _: None) if booking is None else booking.book
 
     def _payload(self, suffix: str = ".csv", form: str = "text") -> bytes:
         """Return the bytes that `save` writes into a file of this ending."""
@@ -290,20 +307,15 @@ def promise(
     }
     linked = (_LINKED,) if identifiers == "hash" and output != "sample" and plan.identifiers else ()
     told = (_MINIMAL,) if {"l", "t"} & set(facts["required"]) and facts.get("cuts") != "blind" else ()
+    known = _SAMPLE if output == "sample" else _CLASSES
+    random = output == "sample" or delivery.order == "shuffled" or {"earlier_releases", "most_rows"} & set(facts)
     return Guarantee(
         "syntactic",
         unit="one row" if plan.person is None else f"one {called}",
         parameters=facts,
         domain=plan.domain,
-        assumptions=(
-            _SAMPLE if output == "sample" else _CLASSES,
-            *in_order(facts["order"]),
-            *unknown_columns(facts),
-            *linked,
-            *told,
-            *notes,
-        ),
-        seeded=(output == "sample" or delivery.order == "shuffled" or "earlier_releases" in facts) and seeded,
+        assumptions=(known, *in_order(facts["order"]), *unknown_columns(facts), *linked, *told, *notes),
+        seeded=seeded and bool(random),
     )
 
 

@@ -73,7 +73,8 @@ class DriverRows:
 
     def writer(self, target: str | Path, guarantee: Guarantee, stream: noise.Generator, delivery: Delivery) -> Any:
         """Return what writes, to be entered."""
-        return RowWriter(target, guarantee, noise.RowOrder(stream) if delivery.order == "shuffled" else None)
+        order = noise.RowOrder(stream) if delivery.order == "shuffled" else None
+        return RowWriter(target, guarantee, order, book=delivery.book)
 
     def written(self, out: Any, shown: ReleasedColumns, cell_of: IntArray, n: int) -> Iterator[FoundRows]:
         """Write the rows, about ``n``, and yield the cells they are written in."""

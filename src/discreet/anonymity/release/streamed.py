@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from discreet import engines, noise
 from discreet.anonymity.growth.frontier import enforce
 from discreet.anonymity.growth.grid import Cells
 from discreet.anonymity.growth.tree import Tree
+from discreet.anonymity.release.blanks import fill_in, larger_cells
 from discreet.anonymity.release.delivery import Delivery, check_key
 from discreet.anonymity.release.kept import KeptCounter, own_sensitive
 from discreet.anonymity.release.on_executors import ExecutorRows
@@ -65,7 +67,7 @@ def release_file(
     cells = Cells(plan.grids, decided.first, decided.last, np.empty(0, np.int64))
     told = {**decided.settings, **cells.legend()}
     guarantee = promise(plan, rules, figures, delivery, method, told, notes, stream.seeded)
-    guarantee = with_format(guarantee, target, delivery.escape_formulas, delivery.csv_dialect)
+    guarantee = with_format(guarantee, target, delivery.escape_formulas, delivery.csv_dialect, delivery.booking)
     known = isinstance(first.counter, PlaceCounter)
     second = _Pass(plan, PlaceCounter(plan, len(decided.first)) if known else Counter(plan))
     del counts, first  # before as much is counted again
@@ -123,6 +125,7 @@ class LeavesOf:
     suppress: float
     settings: dict[str, Any]
     blind: bool = False
+    blanks: bool = False
 
     def route(self, bins: Any) -> IntArray:
         """Return the leaf of every row."""
@@ -138,7 +141,7 @@ class LeavesOf:
 
     def counter(self, plan: TablePlan) -> Counter:
         """Return what counts rows by leaf: a table of leaves and values where that is all there is to count."""
-        tabled = plan.person is None and len(plan.sensitive) <= 1 and not self.blind
+        tabled = plan.person is None and len(plan.sensitive) <= 1 and not self.blind and not self.blanks
         return PlaceCounter(plan, self.tree.n_leaves, self.tree.leaves_before) if tabled else Counter(plan)
 
     def decide(self, counts: PlaceCounts | TabledCounts) -> PublishedCells:
@@ -153,6 +156,9 @@ class LeavesOf:
         more: dict[str, Any] = {"suppress": self.suppress, "persons": counts.persons, "rows": rows}
         found = enforce(self.tree, counts.place, rules, counts.sensitive, **more)
         cells, settings["leaves_merged"] = found.cells(self.tree), found.merged
+        if self.blanks:
+            cells = fill_in(cells, counts, rules, partial(larger_cells, self.tree))
+            settings["blanked"] = int(counts.rows[(found.node < 0) & (cells.of >= 0)].sum())
         if self.blind:
             check_blind(self.rules, cells.of, counts.sensitive, counts.persons, rows)
             settings["cuts"] = "blind"

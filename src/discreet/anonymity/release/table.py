@@ -132,6 +132,7 @@ class Table:
     """The rows of a release: ``bins`` (columns by rows) on the grids, and the columns ``others`` that are passed on.
 
     ``kept`` are the numbers of the input rows that are here, ``dropped`` counts those without a quasi-identifier.
+    ``over`` counts rows beyond the most that a person may have, ``choice`` is the key that chose among them.
     """
 
     plan: TablePlan
@@ -142,6 +143,8 @@ class Table:
     others: pa.Table
     dropped: int
     identifiers: pa.Table
+    over: int = 0
+    choice: str = ""
 
     @property
     def n(self) -> int:
@@ -169,6 +172,19 @@ class Table:
         for j, place in places.items():
             bins[j] = place[self.bins[j]]
         return replace(self, plan=replace(self.plan, grids=tuple(grids)), bins=bins)
+
+    def take(self, rows: IntArray) -> Table:
+        """Return some of the rows."""
+        picked = pa.array(rows)
+        return replace(
+            self,
+            bins=np.ascontiguousarray(self.bins[:, rows]),
+            kept=self.kept[rows],
+            sensitive=tuple(column.take(rows) for column in self.sensitive),
+            target=None if self.target is None else self.target.take(rows),
+            others=self.others.take(picked),
+            identifiers=self.identifiers.take(picked),
+        )
 
     def placed(self, _: Any, leaf: IntArray) -> PlaceCounts:
         """Return the rows by leaf of a tree, sensitive values and person."""

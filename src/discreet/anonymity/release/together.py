@@ -218,9 +218,14 @@ def facts_together(past: EarlierReleases, node: IntArray, rules: Rules, table: T
 
 def broken_rows(past: EarlierReleases, node: IntArray, rules: Rules, table: Table) -> BoolArray:
     """Return which rows are published in a group that breaks a rule of some table."""
-    _, history = past.histories(node)
-    bad: BoolArray = past.rows_of(np.isin(history, _broken(past, node, history, rules, table))) & (node >= 0)
+    bad: BoolArray = past.rows_of(broken_records(past, node, rules, table)) & (node >= 0)
     return bad
+
+
+def broken_records(past: EarlierReleases, node: IntArray, rules: Rules, table: Table) -> BoolArray:
+    """Return which records have a history by which some table breaks its promise."""
+    _, history = past.histories(node)
+    return np.isin(history, _broken(past, node, history, rules, table))
 
 
 def refuse_broken(past: EarlierReleases, node: IntArray, rules: Rules, table: Table) -> None:

@@ -295,7 +295,8 @@ class Guarantee:
             names = () if self.domain is None else self.domain.names
             sentences.append(f"It was spent on {'; '.join(spending(self.ledger, self.accounting, names))}.")
         if isinstance(charged := self.parameters.get("account"), Mapping):
-            sentences.append(f"It was charged to the account {charged['dataset']!r}, at {charged['head']}.")
+            how = "was charged to" if self.model == "central" else "is listed in"
+            sentences.append(f"It {how} the account {charged['dataset']!r}, at {charged['head']}.")
         sentences += _assumed(self.assumptions)
         sentences += [] if self.domain is None else told_of(self.domain.facts, self.parameters.get("facts"))
         if self.seeded:

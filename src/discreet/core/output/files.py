@@ -248,13 +248,6 @@ def digest_of(path: str | Path) -> str:
     return found.hexdigest()
 
 
-def write_with_promise(path: str | Path, payload: bytes, guarantee: Any) -> Any:
-    """Write a table and its guarantee, sealed over the bytes of the table; return the sealed one."""
-    sealed = guarantee.seal(payload)
-    write_sealed(path, payload, sealed)
-    return sealed
-
-
 def write_sealed(path: str | Path, payload: bytes, sealed: Any) -> None:
     """Write a table and the guarantee that is sealed over its bytes."""
     with writing(path), NewFile(path) as out:

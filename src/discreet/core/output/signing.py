@@ -71,6 +71,15 @@ class Statement:
         ]
         return _MAGIC + b"".join(t + len(v).to_bytes(8, "big") + v for t, v in parts if v is not None)
 
+    def valid(self) -> bool:
+        """Return whether all fields have their form: then no other statement has these bytes."""
+        digests = [digest for _, digest in (*self.files, *self.pages)] + [self.key, self.guarantee or self.key]
+        charged = self.account if self.account is not None else {"dataset": "", "entry": None, "head": ""}
+        entry = charged["entry"]
+        counted = entry is None or (type(entry) is int and entry > 0)
+        whole = self.about in ("release", "account") and set(charged) == {"dataset", "entry", "head"} and counted
+        return whole and all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests) and bool(self.to_bytes())
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         listed = {n: [{"name": a, "sha256": b} for a, b in getattr(self, n)] for n in ("files", "pages")}
@@ -78,83 +87,76 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Signature:
-    """A statement with the public key (32 bytes) and the signature (64 bytes) of its exact bytes."""
+class PublicKey:
+    """A public key (32 bytes) with the name that its owner gave it."""
 
-    statement: Statement
-    public_key: bytes
-    signature: bytes = field(repr=False)
+    name: str
+    raw: bytes
 
     @property
     def fingerprint(self) -> str:
-        """The SHA-256 of the public key, in hexadecimal."""
-        return fingerprint_of(self.public_key)
+        """The SHA-256 of the key, in hexadecimal."""
+        return hashlib.sha256(self.raw).hexdigest()
+
+    @classmethod
+    def load(cls, path: str | Path) -> PublicKey:
+        """Read a public key as `discreet key create` writes it."""
+        try:
+            facts = json.loads(Path(path).expanduser().read_bytes())
+            made = cls(facts["name"], bytes.fromhex(facts["public_key"]))
+            if made.to_dict() != facts or len(made.raw) != 32 or not isinstance(made.name, str):
+                raise ValueError
+        except OSError as error:
+            raise DataSourceError(f"key: cannot read {str(path)!r} ({error.strerror}); check the path") from None
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise FormatError(f"key: {str(path)!r} is not a public key; name the file that ends in .pub") from None
+        return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        facts = {"format": _KEY, "format_version": _VERSION, "algorithm": "ed25519", "name": self.name}
+        return {**facts, "public_key": self.raw.hex(), "fingerprint": self.fingerprint}
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A statement with the key and the signature (64 bytes) of its exact bytes."""
+
+    statement: Statement
+    key: PublicKey
+    signature: bytes = field(repr=False)
 
     def holds(self) -> bool:
         """Return whether the key signed this statement; `MissingExtra` without `cryptography`."""
         ed25519 = _curve()
         from cryptography.exceptions import InvalidSignature
 
-        if self.statement.key != self.fingerprint:
-            return False
         try:
-            key = ed25519.Ed25519PublicKey.from_public_bytes(self.public_key)
-            key.verify(self.signature, self.statement.to_bytes())
+            ed25519.Ed25519PublicKey.from_public_bytes(self.key.raw).verify(self.signature, self.statement.to_bytes())
         except (InvalidSignature, ValueError):
             return False
-        return True
+        return self.statement.key == self.key.fingerprint
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         facts = {"format": _SIGNATURE, "format_version": _VERSION, "statement": self.statement.to_dict()}
-        return {**facts, "public_key": self.public_key.hex(), "signature": self.signature.hex()}
+        return {**facts, "public_key": self.key.raw.hex(), "signature": self.signature.hex()}
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Signature:
         """Read a signature strictly: other fields, or other forms of them, are refused."""
         try:
             facts = json.loads(text)
-            made = cls._read(facts)
-            if json.dumps(made.to_dict(), sort_keys=True) != json.dumps(facts, sort_keys=True):  # 1 is not 1.0 or true
+            told = {**facts["statement"]}
+            told |= {name: tuple((f["name"], f["sha256"]) for f in told[name]) for name in ("files", "pages")}
+            made = cls(Statement(**told), PublicKey(told["name"], bytes.fromhex(facts["public_key"])),
+                       bytes.fromhex(facts["signature"]))  # fmt: skip
+            same = json.dumps(made.to_dict(), sort_keys=True) == json.dumps(facts, sort_keys=True)  # 1 is not true
+            if not same or not made.statement.valid() or (len(made.key.raw), len(made.signature)) != (32, 64):
                 raise ValueError
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, UnicodeEncodeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise FormatError("the signature is damaged, or of a format that this version cannot read") from None
         return made
-
-    @classmethod
-    def _read(cls, facts: Any) -> Signature:
-        said = facts["statement"]
-        listed: Any = {n: tuple((_text(f["name"]), _hex(f["sha256"])) for f in said[n]) for n in ("files", "pages")}
-        account = said["account"]
-        if account is not None:
-            entry = account["entry"]
-            if entry is not None and (type(entry) is not int or entry < 1):
-                raise ValueError
-            account = {"dataset": _text(account["dataset"]), "entry": entry, "head": _text(account["head"])}
-        if said["about"] not in ("release", "account"):
-            raise ValueError
-        texts: Any = {n: _text(said[n]) for n in ("version", "time", "name")}
-        guarantee = None if said["guarantee"] is None else _hex(said["guarantee"])
-        made = Statement(said["about"], **listed, guarantee=guarantee, account=account, **texts, key=_hex(said["key"]))
-        return cls(made, bytes.fromhex(_hex(facts["public_key"])), bytes.fromhex(_hex(facts["signature"], 128)))
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    value.encode()
-    return value
-
-
-def _hex(value: Any, size: int = 64) -> str:
-    if not re.fullmatch(f"[0-9a-f]{{{size}}}", value):
-        raise ValueError
-    return str(value)
-
-
-def fingerprint_of(public_key: bytes) -> str:
-    """Return the fingerprint of a public key: its SHA-256, in hexadecimal."""
-    return hashlib.sha256(public_key).hexdigest()
 
 
 def _curve() -> Any:
@@ -163,40 +165,6 @@ def _curve() -> Any:
     except ImportError:
         raise MissingExtra("signing and checking signatures", "sign") from None
     return ed25519
-
-
-@dataclass(frozen=True)
-class PublicKey:
-    """A public key with the name that its owner gave it."""
-
-    name: str
-    raw: bytes
-
-    @property
-    def fingerprint(self) -> str:
-        """The SHA-256 of the key, in hexadecimal."""
-        return fingerprint_of(self.raw)
-
-    @classmethod
-    def load(cls, path: str | Path) -> PublicKey:
-        """Read a public key as `discreet key create` writes it."""
-        try:
-            facts = json.loads(Path(path).expanduser().read_bytes())
-            stated = [facts["format"], facts["format_version"], facts["algorithm"]]
-            made = cls(_text(facts["name"]), bytes.fromhex(_hex(facts["public_key"])))
-            if stated != [_KEY, _VERSION, "ed25519"] or facts["fingerprint"] != made.fingerprint:
-                raise ValueError
-        except OSError as error:
-            raise DataSourceError(f"key: cannot read {str(path)!r} ({error.strerror}); check the path") from None
-        except (ValueError, TypeError, KeyError, RecursionError):
-            raise FormatError(f"key: {str(path)!r} is not a public key; name the file that ends in .pub") from None
-        return made
-
-    def to_json(self) -> str:
-        """Return the file of a public key."""
-        facts = {"format": _KEY, "format_version": _VERSION, "algorithm": "ed25519", "name": self.name}
-        facts |= {"public_key": self.raw.hex(), "fingerprint": self.fingerprint}
-        return json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
 
 
 class SigningKey:
@@ -220,7 +188,7 @@ class SigningKey:
         how = form.BestAvailableEncryption(passphrase.encode()) if passphrase else form.NoEncryption()
         data = made._key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, how)
         write_whole(path, data, private=True)
-        write_whole(public_place(path), made.public.to_json())
+        write_whole(public_place(path), json.dumps(made.public.to_dict(), indent=2, ensure_ascii=False) + "\n")
         return made
 
     @classmethod
@@ -252,7 +220,7 @@ class SigningKey:
     def sign(self, **facts: Any) -> Signature:
         """Return a signed statement; ``facts`` are its fields but name and key."""
         made = Statement(**facts, name=self.public.name, key=self.public.fingerprint)
-        return Signature(made, self.public.raw, self._key.sign(made.to_bytes()))
+        return Signature(made, self.public, self._key.sign(made.to_bytes()))
 
 
 def asked_passphrase(path: str | Path, *, new: bool = False) -> str:

@@ -22,7 +22,6 @@ from discreet.errors import InvalidArgument, InvalidType, SchemaError
 ENCODINGS = {"utf-8": "utf-8", "utf-16": "utf-16", "latin-1": "latin-1", "windows-1252": "cp1252"}
 #: The directives that a date format may use, and how many digits each takes.
 DIRECTIVES = {"Y": (4, 4), "y": (2, 2), "m": (1, 2), "d": (1, 2), "H": (1, 2), "M": (1, 2), "S": (1, 2)}
-_DELIMITERS = (",", ";", "\t", "|")
 #: Written differently, but one mark to a reader: the blanks that keep a number on one line.
 BLANKS = (" ", "\u00a0", "\u202f", "\u2009")
 

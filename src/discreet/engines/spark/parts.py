@@ -185,8 +185,8 @@ class PartFolder:
     it next to the folder.
     """
 
-    def __init__(self, path: str | Path, guarantee: Guarantee) -> None:
-        self._path, self._guarantee = Path(path).expanduser().absolute(), guarantee
+    def __init__(self, path: str | Path, guarantee: Guarantee, book: Callable[[Guarantee], None] | None = None) -> None:
+        self._path, self._guarantee, self._book = Path(path).expanduser().absolute(), guarantee, book
         self._work = ""
 
     def __enter__(self) -> PartFolder:
@@ -228,6 +228,8 @@ class PartFolder:
                 with suppress(PermissionError):  # a file of the user who runs executors is as that user made it
                     place.chmod(0o666 & ~mask)
             sealed = self._guarantee.seal(payload_of(whole))
+            if self._book is not None:
+                self._book(sealed)
             after_promise(self._path, sealed, lambda: os.replace(whole, self._path))
         head = _head(self._path / f"part-00000.{ending}", format_of(self._path)[0])
         return WrittenTable(self._path, parts.n_rows, tuple(head.column_names), head, sealed)

@@ -68,10 +68,15 @@ def _like_input(domain: Domain | None) -> dict[str, Any]:
 
 
 def with_format(
-    guarantee: Guarantee, path: str | Path, escape_formulas: bool = False, csv_dialect: str = "input"
+    guarantee: Guarantee,
+    path: str | Path,
+    escape_formulas: bool = False,
+    csv_dialect: str = "input",
+    booking: Any = None,
 ) -> Guarantee:
-    """Return the guarantee of a file; it states the format."""
+    """Return the guarantee of a file; it states the format, and the account where it is booked."""
     facts = format_facts(path, guarantee.domain, escape_formulas, csv_dialect)
+    facts |= {} if booking is None else {"account": booking.facts}
     return replace(guarantee, parameters={**guarantee.parameters, **facts}) if facts else guarantee
 
 

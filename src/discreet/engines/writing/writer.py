@@ -5,7 +5,7 @@ Pieces go to a temporary file. It gets its name, and its guarantee file, when al
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,7 +91,10 @@ class WrittenTable:
 
 
 class RowWriter:
-    """Writes tables of one schema to a file: Parquet or a workbook by the name's suffix, CSV otherwise."""
+    """Writes tables of one schema to a file: Parquet or a workbook by the name's suffix, CSV otherwise.
+
+    ``book`` is called with the sealed guarantee before the file gets its name.
+    """
 
     def __init__(
         self,
@@ -99,9 +102,10 @@ class RowWriter:
         guarantee: Guarantee | None = None,
         order: Order | None = None,
         facts: Mapping[str, Any] | None = None,
+        book: Callable[[Guarantee], None] | None = None,
     ) -> None:
         self._path = Path(path).expanduser()
-        self._guarantee, self._facts = guarantee, facts
+        self._guarantee, self._facts, self._book = guarantee, facts, book
         self._order = order
         self._mixed: Shuffler | None = None
         self._parquet = self._path.suffix.lower() in PARQUET
@@ -156,6 +160,8 @@ class RowWriter:
             self._out.file.flush()
             assert self._out.temporary is not None  # a table is never streamed
             sealed = None if self._guarantee is None else self._guarantee.seal(payload_of(self._out.temporary))
+            if sealed is not None and self._book is not None:
+                self._book(sealed)  # before anyone can see the file
             self._out.keep(sealed)
         return WrittenTable(self._path, self.n_rows, tuple(self._schema.names), self._head, sealed)
 
@@ -179,10 +185,14 @@ def table_writer(
 
 
 def write_table(
-    path: str | Path, table: pa.Table, guarantee: Guarantee | None = None, facts: Mapping[str, Any] | None = None
+    path: str | Path,
+    table: pa.Table,
+    guarantee: Guarantee | None = None,
+    facts: Mapping[str, Any] | None = None,
+    book: Callable[[Guarantee], None] | None = None,
 ) -> None:
-    """Write a table from memory, with its guarantee if it has one; ``facts`` as in `table_writer`."""
-    with RowWriter(path, guarantee, facts=facts) as out:
+    """Write a table from memory, with its guarantee if it has one; ``facts`` and ``book`` as in `RowWriter`."""
+    with RowWriter(path, guarantee, facts=facts, book=book) as out:
         out.write(table)
         out.finish()
 

@@ -202,6 +202,8 @@ class _Count:
         kind, least = wanted.get("kind") or reached.get("l_kind") or "distinct", wanted.get("least")
         stated = (reached.get("l") or {}).get(name) if reached.get("l_kind", kind) == kind else None
         said = None if stated is None else float(stated)
+        if kind not in ("distinct", "entropy", "recursive"):
+            self.failures.append(f"l of {name} is of a kind that is unknown: {kind}")
         if kind == "recursive":
             ratio = wanted.get("c", 3.0)
             worst = max(_recursive(counts, int(least or 1)) for _, counts in groups)

@@ -1,16 +1,13 @@
 """The job `anonymize`: release a table in which every row is indistinguishable from k - 1 others."""
 
-from dataclasses import replace
 from typing import Any
 
 from discreet.core import SURE_DELTA
 from discreet.jobs.declare import Kind, Speech
 from discreet.jobs.options import (
-    ACCOUNT,
     FORM,
-    FRESH,
+    LISTED,
     ORDER,
-    OVERWRITE,
     PAGE,
     PROMISE,
     REPORT,
@@ -55,14 +52,6 @@ def _sampled(job: Any) -> None:
     if "sample" not in given:
         if "delta" in given:
             raise KIND.wrong("delta", given["delta"], lambda say: f"used with {say('sample', 0.1)}", ("sample", 0.1))
-        for name in ("account", "fresh"):
-            if name in given:
-                raise KIND.wrong(
-                    name,
-                    given[name],
-                    lambda say: f"used with {say('sample', 0.1)}: k-anonymity alone has no price to charge",
-                    lambda say: f"leaving it out, or {say('method', 'generalization')}, {say('sample', 0.1)}",
-                )
         return
     for name, value in given.items():
         if name not in _WITH_SAMPLE:
@@ -124,9 +113,7 @@ KIND = Kind(
             "secret.txt", arguments=(), label="Secret for identifiers"),
         option("history", "folder", "Release history of these people: checked with this release, which is added.",
             "people.history", label="Release history"),
-        replace(ACCOUNT, help="For sampled rows: account to charge before any row is read."),
-        replace(FRESH, help="For sampled rows: sample again and pay again, even if this job was already released."),
-        OVERWRITE,
+        *LISTED,
     ),
     outputs=(
         release("The anonymous table: CSV, Excel (.xlsx) or Parquet."),

@@ -29,16 +29,18 @@ def _together(job: Any) -> None:
         raise KIND.wrong("schema", None, lambda say: f"given with {say('kind', kind)}")
     for name in ("epsilon", "radius") if kind == "points" else ():
         if name not in given:
-            raise KIND.wrong(name, None, lambda say: f"given with {say('kind', kind)}")
+            other = ("kind", "synopsis") if str(job.data).endswith(".parquet") and "kind" not in given else None
+            raise KIND.wrong(name, None, lambda say: f"given with {say('kind', kind)}", other)
 
 
 def _suits(given: Any, folder: Path) -> None:
-    """Refuse an anonymous table: its guarantee is next to it, and other measures are for it."""
+    """Refuse an anonymous or synthetic table: its guarantee is next to it, and something else is measured."""
     if not isinstance(given, str) or is_address(given):
         return
     try:
         promise = json.loads(promise_place(folder / Path(given).expanduser()).read_bytes())
-        if promise["model"] != "syntactic":
+        synthetic = promise["model"] == "central"
+        if not synthetic and promise["model"] != "syntactic":
             return
         known = [str(name) for name in promise["parameters"].get("quasi_identifiers", ())]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -48,7 +50,10 @@ def _suits(given: Any, folder: Path) -> None:
         f"{Path(given).name} is an anonymous table, which attack cannot use: it attacks noisy points, cluster centres "
         f"and synopses. Measure its risk with '{measure}'. Attacks on such tables are for Python (docs/risk.md)"
     )
-    raise KIND.refused(lambda say: text, FormatError)
+    if synthetic:
+        behind = f"{Path(given).with_suffix('')}.synopsis.parquet"
+        text = f"{Path(given).name} is a synthetic table; attack the synopsis it was drawn from, {behind}, with "
+    raise KIND.refused(lambda say: text + (say("kind", "synopsis") if synthetic else ""), FormatError)
 
 
 KIND = Kind(

@@ -6,6 +6,7 @@ from typing import Any
 from discreet.jobs.declare import Kind, confirmed
 from discreet.jobs.options import (
     FORM,
+    LISTED,
     ORDER,
     PROMISE,
     REPORT,
@@ -71,11 +72,13 @@ KIND = Kind(
         UNIT,
         replace(ORDER, arguments=()),
         *FORM,
+        *LISTED,
         YES_REALLY,
         SEED,
     ),
     outputs=(release("The noisy table: CSV, Excel (.xlsx) or Parquet."), REPORT, PROMISE),
     together=_together,
+    priced_by="-",
     shortcuts={"sphere": ("method", "sphere", "Columns are latitude and longitude; --radius is in metres.")},
     examples=(
         "perturb data.csv --schema schema.toml --epsilon 2 --radius 0.1 -o noisy.csv",

@@ -29,6 +29,7 @@ KIND = Kind(
         option("radius", "number", "Distance at which the epsilon of metric noise holds, in declared ranges.", 0.1,
             default=0.1, above=0),
         option("persons", "whole", "Number of persons: adds the cost of bounding the rows per person.", 1000, low=1),
+        option("population", "whole", "Number of people that the weights of a survey add up to.", 100000, low=1),
         option("leave", "number", "Share of people who leave or change from one anonymous table to the next.", 0.02,
             low=0, high=1),
         option("come", "number", "Share of new people from one anonymous table to the next.", 0.1, low=0, high=1),

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.jobs.declare import Kind
-from discreet.jobs.options import PAGE, TABLE, data, option, release
+from discreet.jobs.options import ACCOUNT, PAGE, TABLE, data, option, release
 
 
 def _together(job: Any) -> None:
@@ -29,6 +29,7 @@ KIND = Kind(
         option("audit", "files", "A result of 'discreet audit --json' to show.", ["audit.json"], arguments=("audits",)),
         option("clusters", "file", "A result of 'discreet cluster --json' to show.", "clusters.json"),
         option("candidates", ("names", "file"), "Values whose frequencies to show, for counts of reports.", ["red"]),
+        replace(ACCOUNT, help="Account whose balance to show.", arguments=("account",)),
         *(replace(each, arguments=(each.name,)) for each in PAGE),
     ),
     outputs=(
@@ -43,6 +44,7 @@ KIND = Kind(
         "report job.toml",
     ),
     failed="the release breaks its guarantee, or the file was changed",
+    priced_by="-",
 )  # fmt: skip
 COMPARE = Kind(
     name="compare",

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.jobs.declare import Kind, confirmed
-from discreet.jobs.options import EPSILON, PROMISE, REPORT, SEED, YES_REALLY, data, option, output, release
+from discreet.jobs.options import EPSILON, LISTED, PROMISE, REPORT, SEED, YES_REALLY, data, option, output, release
 
 _CANDIDATES = option(
     "candidates", ("names", "file"), "Values to estimate; by default all declared or discovered ones.", ["red"],
@@ -61,6 +61,7 @@ KIND = Kind(
         option("secret", "file", "File with the secret of the client, for mechanisms that remember answers.",
             "secret.txt"),
         _CONSISTENCY,
+        *LISTED[:2],
         YES_REALLY,
         SEED,
     ),
@@ -72,6 +73,7 @@ KIND = Kind(
         PROMISE,
     ),
     together=_together,
+    priced_by="-",
     examples=(
         "sketch encode words.txt -m hadamard-sketch --epsilon 4 -o reports.bin",
         "sketch encode data.csv --column colour --domain colours.txt --epsilon 2 -o reports.bin",

@@ -68,9 +68,12 @@ def _released(job: Job, kind: str) -> tuple[Any, Domain, Any]:
 
 
 def _rows(job: Job, name: str, domain: Domain) -> FloatArray:
-    """Read the rows of a file as coordinates. The owner evaluates a release here, so gaps may be refused."""
+    """Read the rows of a file as coordinates, without those with gaps unless rows belong together by their order."""
     found = read_rows(job.table(job.data if name == "data" else job.parameters[name]), domain)[0]
-    if np.isnan(found).any():
+    gaps = np.isnan(found).any(axis=1)
+    if job.parameters.get("method", "membership") == "membership" or name in ("control", "reference"):
+        return found[~gaps]
+    if gaps.any():
         expected = "a table without missing values"
         raise job.declared.wrong(name, "a table with gaps", expected, "leaving those rows out")
     return found

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import noise
-from discreet.accounts import Account
 from discreet.engines import texts, write_table
 from discreet.errors import SchemaError
+from discreet.jobs.charging import PaidReports, account_of, standing
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.kinds.distinct import OVERLAP
 from discreet.jobs.work.files import finish
@@ -43,7 +43,7 @@ def _distinct(job: Job) -> JobResult:
     # Read in batches, after the account was charged.
     batches, again = itertools.tee(_read(job, wanted))
     persons = (batch[1] for batch in again) if "persons" in given else None
-    ledger = Account(job.place(given["account"])) if "account" in given else None
+    ledger = account_of(job)
     if ledger is not None and "persons" in given and ledger.person not in (None, given["persons"]):
         raise SchemaError(
             f"the account protects {ledger.unit}, but the persons of the bitmap are in {given['persons']!r}"
@@ -51,6 +51,8 @@ def _distinct(job: Job) -> JobResult:
     bitmap = made.sketch((batch[0] for batch in batches), persons, ledger=ledger, rng=stream)
     bitmap.save(places["release"])
     figures = {"file": str(places["release"]), "mechanism": made.to_dict(), **_promised(bitmap)}
+    if ledger is not None:
+        figures |= standing(job, PaidReports.load(places["release"]).digest, again=False)
     return finish(job, bitmap.guarantee, {"release": places["release"]}, figures, bitmap)
 
 

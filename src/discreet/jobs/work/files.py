@@ -1,6 +1,7 @@
 """Files of jobs: lists of values to read, and the page and guarantee of a release to write."""
 
 import shlex
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +68,11 @@ def finish(
         stage("page")
         said = {each.name: job.parameters[each.name] for each in PAGE if each.name in job.parameters}
         said |= {"candidates": candidates, "clusters": clusters, "account": figures.get("account")}
+        made = (figures.get("account") or {}).get("when") or date.today().isoformat()
         said["signer"] = job.fingerprint
-        write_report(job.artifact, places["report"], **said)
+        if "table" in places:  # synthetic rows leave, and the model behind them may stay
+            said["behind"] = job.artifact
+        write_report(places.get("table", job.artifact), places["report"], **{"date": made[:10], **said})
         files["report"] = places["report"]
     if "guarantee" in places:
         write_whole(places["guarantee"], guarantee.to_json(indent=2) + "\n", streams=True)

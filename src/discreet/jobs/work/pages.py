@@ -4,7 +4,7 @@ import json
 import math
 from typing import Any
 
-from discreet.core import NAMING, Categorical, write_whole, zcdp_to_epsilon
+from discreet.core import NAMING, Categorical, Person, write_whole, zcdp_to_epsilon
 from discreet.errors import DataSourceError, FormatError
 from discreet.jobs.job import Job, JobResult
 
@@ -21,6 +21,8 @@ def check(job: Job) -> None:
 
 
 def _report(job: Job) -> JobResult:
+    from discreet.accounts import Account
+    from discreet.jobs.charging import balance, released_digest
     from discreet.jobs.work.files import read_lines
     from discreet.reporting import kind_of, report_facts, write_report
 
@@ -45,6 +47,8 @@ def _report(job: Job) -> JobResult:
         given["clusters"] = _clusters(job, given["clusters"])
     if isinstance(given.get("candidates"), str):
         given["candidates"] = read_lines(job.place(given["candidates"]))
+    if "account" in given:
+        given["account"] = balance(Account(job.place(given["account"])), released_digest(artifact))
     facts = (
         report_facts(artifact, **given)
         if output is None
@@ -100,10 +104,21 @@ def _outlook(job: Job) -> Any:
     from discreet.planning import outlook
 
     given = job.declared.arguments(job.parameters)
+    domain, people = None if job.schema is None else job.read_domain(), given.pop("population", None)
+    if domain is not None and isinstance(domain.unit, Person) and domain.unit.rows != "auto":
+        given["rows_each"] = domain.unit.rows
+    most = next((c.high for c in domain or () if c.role == "weight"), None)
+    if most is None and people is not None:
+        raise job.declared.wrong("population", people, "left out: no column has the role 'weight'")
+    if most is not None:
+        if people is None:
+            few = max(1, int(given["n"] * most / 4))
+            raise job.declared.wrong("population", None, "given: the schema has weights", ("population", few))
+        given["heaviest"] = most * given["n"] / people
     if "d" not in given:
-        if job.schema is None:
+        if domain is None:
             raise job.declared.wrong("columns", None, "given, or a schema that declares them", ("columns", 2))
-        numeric = [c for c in job.read_domain() if not isinstance(c, Categorical) and c.role not in NAMING]
+        numeric = [c for c in domain if not isinstance(c, Categorical) and c.role not in (*NAMING, "weight")]
         if not numeric:
             raise job.declared.wrong("columns", None, "given: the schema has no numeric columns", ("columns", 1))
         given["d"] = len(numeric)

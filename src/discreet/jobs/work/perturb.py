@@ -7,8 +7,9 @@ import numpy as np
 
 from discreet import engines
 from discreet.core import Domain, Guarantee, checks, promise_place, released_columns
-from discreet.engines import WrittenTable, check_target
+from discreet.engines import check_target
 from discreet.engines.readers import read_columns
+from discreet.jobs.charging import check_reserved, repeated, reserved, standing
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.files import finish
 from discreet.reporting import category_level, kind_of, whole_level
@@ -20,20 +21,23 @@ def run(job: Job) -> JobResult:
     target = job.places()["release"]
     check_target(target, promised=True)
     mechanism = _mechanism(job)
-    noisy: WrittenTable = mechanism.transform_file(
-        job.read_table(), target, order=job.parameters.get("order", "shuffled"), **job.form
-    )
-    assert noisy.guarantee is not None
+    noisy: Any = repeated(job)
+    again = noisy is not None
+    if not again:
+        held = reserved(job, mechanism.guarantee_, released_columns(job.read_domain()).names)
+        order = job.parameters.get("order", "shuffled")
+        noisy = mechanism.transform_file(job.read_table(), target, order=order, **job.form, booking=held)
     files = {"release": target, "promise": promise_place(target)}
     # The number of rows is public in this model.
-    warnings = [] if noisy.n_rows else ["the table has no rows, so nothing was released; check the file"]
-    told = {"file": str(target), "rows": noisy.n_rows, "columns": list(noisy.names), "warnings": warnings}
+    warnings = [] if len(noisy) else ["the table has no rows, so nothing was released; check the file"]
+    told = {"file": str(target), "rows": len(noisy), "columns": list(noisy.names), "warnings": warnings}
+    told |= standing(job, noisy.guarantee.digest, again)
     return finish(job, noisy.guarantee, files, {**told, "guarantee": noisy.guarantee.to_dict()}, noisy)
 
 
 def check(job: Job) -> None:
     """Check everything but the data."""
-    _mechanism(job)
+    check_reserved(job, _mechanism(job).guarantee_)
 
 
 def _mechanism(job: Job) -> Any:

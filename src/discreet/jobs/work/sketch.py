@@ -13,6 +13,7 @@ from discreet import local, noise
 from discreet.core import NewFile, write_whole
 from discreet.engines import texts, write_table
 from discreet.errors import DataSourceError, FormatError
+from discreet.jobs.charging import PaidReports, check_reserved, repeated, reserved, standing
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.files import finish, read_lines
 from discreet.local import Counts, Mechanism, Reports, mechanisms
@@ -36,6 +37,7 @@ def check(job: Job) -> None:
         mechanism = build(job)
         _memory(job, mechanism)
         _asked(job)
+        check_reserved(job, mechanism.guarantee)
         if "estimates" in job.outputs:
             estimate(job, mechanism.empty())
     elif job.kind == "sketch-plan":
@@ -89,8 +91,15 @@ def build(job: Job) -> Mechanism:
 def _sketch(job: Job) -> JobResult:
     """Randomise, then count and estimate if those outputs are named."""
     check(job)
-    places, mechanism = job.places(), build(job)
-    figures = encode(job, mechanism, places["release"])
+    places, mechanism, earlier = job.places(), build(job), repeated(job)
+    if earlier is None:
+        figures = encode(job, mechanism, places["release"])
+    else:
+        mechanism, held = read_parameters(places["release"]), count([places["release"]])
+        figures = {"file": str(places["release"]), "reports": held.n, "bits": mechanism.report_bits, "warnings": []}
+        figures |= promise(mechanism, held.seeded)
+    if "account" in job.parameters:
+        figures |= standing(job, PaidReports.load(places["release"]).digest, earlier is not None)
     files, found = {"release": places["release"]}, None
     if "counts" in places:
         counts = count([places["release"]])
@@ -174,6 +183,7 @@ def encode(job: Job, mechanism: Mechanism, output: Path) -> dict[str, Any]:
     users = job.parameters.get("users")
     wanted = [job.parameters[name] for name in ("column", "users") if name in job.parameters]
     extra = _memory(job, mechanism)
+    held = reserved(job, mechanism.guarantee, wanted[:1])
     with NewFile(output) as out:
         for batch in texts(job.table(job.data), wanted):
             values = _values(mechanism, batch[0])
@@ -183,6 +193,10 @@ def encode(job: Job, mechanism: Mechanism, output: Path) -> dict[str, Any]:
             n += len(reports)
         if not n:
             out.file.write(mechanism.encode([], users=None if users is None else [], rng=stream, **extra).to_bytes())
+        if held is not None and out.temporary is not None:
+            out.file.flush()
+            digest = PaidReports.load(out.temporary).digest
+            held.book(replace(mechanism.guarantee, seeded=stream.seeded, digest=digest))
         out.keep()
     figures = {"file": str(output), "reports": n, "bits": mechanism.report_bits}
     # The number of reports is public in this model.

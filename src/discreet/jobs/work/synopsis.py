@@ -67,7 +67,7 @@ def _synopsis(job: Job) -> JobResult:
     if earlier is None:
         keep(job, made, charged=False)
     files = {"release": places["release"]}
-    told = {**figures(made, places["release"]), **standing(job, made, earlier is not None)}
+    told = {**figures(made, places["release"]), **standing(job, made.digest, earlier is not None)}
     clusters = None
     if found is not None:
         write_centers(made, found, places["centers"])
@@ -106,7 +106,7 @@ def _cluster(job: Job) -> JobResult:
             keep(job, made, charged=False)
     table = write_centers(made, found, places.get("centers"))
     files: dict[str, Path] = {name: places[name] for name in ("centers", "release") if name in places}
-    told = {**cluster_figures(made, found, places.get("centers")), **standing(job, made, earlier is not None)}
+    told = {**cluster_figures(made, found, places.get("centers")), **standing(job, made.digest, earlier is not None)}
     return finish(job, made.guarantee, files, told, made, more=(found, table), clusters=told)
 
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from discreet.core import stage
+from discreet.core import Guarantee, stage
 from discreet.engines import check_target, write_table
 from discreet.engines.tables import format_facts, with_format
-from discreet.jobs.charging import check_paid, completed, keep, repeated, standing
+from discreet.jobs.charging import account_of, check_paid, completed, keep, repeated, standing
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.kinds.synthesize import MOST_SYNTHETIC
 from discreet.jobs.work import synopsis
@@ -28,7 +28,13 @@ def run(job: Job) -> JobResult:
     )
     if earlier is None:
         keep(job, made, charged=False)
-    write_table(places["table"], rows, with_format(made.guarantee, places["table"], **job.form))
+    account, target = account_of(job), places["table"]
+
+    def book(sealed: Guarantee) -> None:
+        if account is not None:
+            account.add_file(made.digest, target.name, sealed.digest)
+
+    write_table(target, rows, with_format(made.guarantee, target, **job.form), book=book)
     files = {"table": places["table"], "release": places["release"]}
     told = {
         **synopsis.figures(made, places["release"]),
@@ -36,7 +42,7 @@ def run(job: Job) -> JobResult:
         "sampled": rows.num_rows,
         **known(made),
     }
-    return finish(job, made.guarantee, files, {**told, **standing(job, made, earlier is not None)}, made)
+    return finish(job, made.guarantee, files, {**told, **standing(job, made.digest, earlier is not None)}, made)
 
 
 def check(job: Job) -> Job:

@@ -10,12 +10,12 @@ from typing import Any
 
 from discreet import anonymity, engines
 from discreet.anonymity.risk import printed_columns, with_promise
-from discreet.core import Domain, Guarantee, Person, nearest, persons, promise_place, stage
+from discreet.core import NAMING, Domain, Guarantee, Person, nearest, persons, promise_place, stage
 from discreet.engines import check_target, first_line
 from discreet.engines.readers import column_batches
 from discreet.engines.tables import format_facts, separated_by
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
-from discreet.jobs.charging import charged, checkable, repeated, standing
+from discreet.jobs.charging import charged, check_reserved, checkable, repeated, reserved, standing
 from discreet.jobs.declare import Fix, WrongOption
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.files import finish
@@ -39,6 +39,8 @@ def check(job: Job) -> None:
         format_facts(job.places()["release"], _domain(job), **job.form)
         _check_model(job, checkable(job, _model(job)))
         _key(job)
+        if "sample" not in job.parameters:
+            check_reserved(job, _asked_for(job))
         if "history" in job.parameters:
             _ = anonymity.ReleaseHistory(job.place(job.parameters["history"])).entries
 
@@ -54,6 +56,13 @@ def _model(job: Job) -> Any:
         drawn = {"sample": job.parameters["sample"], "delta": job.parameters.get("delta", 1e-6)}
         return anonymity.SampledGeneralization(domain=_domain(job), **{**given, **drawn, **charged(job)})
     return job.declared.make(job.parameters.get("method"), domain=_domain(job), **given)
+
+
+def _asked_for(job: Job) -> Guarantee:
+    """Return the promise that an anonymous table is to keep, for its account."""
+    rules = {name: job.parameters[name] for name in ("k", "l", "t") if name in job.parameters}
+    people = "person" in job.parameters or bool(persons(job.read_domain()))
+    return Guarantee("syntactic", unit="one person" if people else "one row", parameters={"required": rules})
 
 
 def _domain(job: Job) -> Domain:
@@ -137,20 +146,34 @@ def _anonymize(job: Job) -> JobResult:
     history = anonymity.ReleaseHistory(job.place(given["history"])) if "history" in given else None
     if history is not None:
         settings["history"] = history
+    earlier = repeated(job)
+    if earlier is not None:
+        return _of_file(job, earlier, target, again=True)
+    columns = [column.name for column in job.read_domain() if column.role not in NAMING]
+    form: dict[str, Any] = {**job.form, "booking": reserved(job, _asked_for(job), columns)}
+    form["form"] = "bounds" if given.get("bounds") else "text"
     stage("groups")
     held = "history" in settings or given.get("form") == "sample" or given.get("method") == "microaggregation"
     if not held and model.is_large(job.read_table()):
-        return _anonymize_large(job, model, target, settings)
+        source = job.read_table()
+        return _of_file(job, model.fit(source).transform_file(source, target, **form, **settings), target)
     with history or nullcontext():  # from reading the earlier releases until this one is among them
         release = model.fit_transform(job.read_table(), **settings)
-        release.save(target, form="bounds" if given.get("bounds") else "text", **job.form)
+        release.save(target, **form)
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     figures: dict[str, Any] = {"file": str(target), "rows": len(release)}
-    figures |= {"left_out": release.suppressed + release.dropped, "without_value": release.dropped}
-    quasi = release.guarantee.parameters["quasi_identifiers"]
+    facts = release.guarantee.parameters
+    over = facts.get("left_out_over_most_rows", 0)
+    figures |= {"left_out": release.suppressed + release.dropped + over, "without_value": release.dropped}
+    quasi = facts["quasi_identifiers"]
     figures |= _worries(release, release.table, quasi)
+    return _anonymous(job, sealed, figures, release)
+
+
+def _anonymous(job: Job, sealed: Guarantee, figures: dict[str, Any], release: Any, *, again: bool = False) -> JobResult:
+    target, paid = job.places()["release"], standing(job, sealed.digest, again)
     files = {"release": target, "promise": promise_place(target)}
-    return replace(finish(job, sealed, files, figures, release), printed=release.guarantee.to_dict())
+    return replace(finish(job, sealed, files, {**figures, **paid}, release), printed={**sealed.to_dict(), **paid})
 
 
 def _draw(job: Job, target: Path) -> JobResult:
@@ -168,23 +191,17 @@ def _draw(job: Job, target: Path) -> JobResult:
         figures["groups"] = made.cells.n_cells
     else:
         made = earlier
-    paid = standing(job, made.guarantee, earlier is not None)
-    files = {"release": target, "promise": promise_place(target)}
-    done = finish(job, made.guarantee, files, {**figures, "rows": len(made), **paid}, made)
-    return replace(done, printed={**made.guarantee.to_dict(), **paid})
+    return _anonymous(job, made.guarantee, {**figures, "rows": len(made)}, made, again=earlier is not None)
 
 
-def _anonymize_large(job: Job, model: Any, target: Path, settings: dict[str, Any]) -> JobResult:
-    """Anonymize a table that does not fit in memory."""
-    form = "bounds" if job.parameters.get("bounds") else "text"
-    release = model.fit(job.read_table()).transform_file(job.read_table(), target, form=form, **job.form, **settings)
+def _of_file(job: Job, release: Any, target: Path, *, again: bool = False) -> JobResult:
+    """Return the result of a job whose table is not in memory: a large one, or one that was released before."""
     facts = release.guarantee.parameters
     dropped = facts["dropped_for_missing_values"]
     figures = {"file": str(target), "rows": len(release), "left_out": facts["suppressed"] + dropped}
     quasi = [each for name in facts["quasi_identifiers"] for each in printed_columns(name, release.names)]
     figures |= {"without_value": dropped, **_worries(release, target, quasi)}
-    files = {"release": target, "promise": promise_place(target)}
-    return replace(finish(job, release.guarantee, files, figures, release), printed=release.guarantee.to_dict())
+    return _anonymous(job, release.guarantee, figures, release, again=again)
 
 
 def _worries(release: Any, table: Any, quasi: list[str]) -> dict[str, dict[str, float]]:

@@ -7,6 +7,7 @@ register of HyperLogLog is a maximum: its noise would be as large as the registe
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -187,7 +188,7 @@ class DistinctSketch(DeclaredValue):
         if self.items is not None:  # an account of rows refuses a promise to persons, and the other way round
             unit = Person(getattr(ledger, "person", None) or "persons", rows=self.items)
         wanted, job = Wanted(Epsilon(self.exact)), "distinct items"
-        gate = Gate.open(wanted, unit=unit, random_state=rng, ledger=ledger, job=job, artifact=False)
+        gate = Gate.open(wanted, unit=unit, random_state=rng, ledger=ledger, job=job)
         bits = np.zeros(self.levels * self.buckets, bool)
         if persons is not None:
             self._set(bits, self._used(items, persons, gate.free))
@@ -196,8 +197,9 @@ class DistinctSketch(DeclaredValue):
                 self._set(bits, self._words(part))
         rows = np.packbits(bits.reshape(self.levels, -1), axis=1, bitorder="little")
         rows = flipped_bits(gate, job, rows, gate.left.pure())
-        gate.settle()
-        return FlippedBitmap(self, rows, seeded=gate.seeded)
+        made = FlippedBitmap(self, rows, seeded=gate.seeded)
+        gate.book(replace(gate.promise({}), digest=f"sha256:{hashlib.sha256(made.to_bytes()).hexdigest()}"))
+        return made
 
     def _words(self, items: Any) -> WordArray:
         words, missing = item_words(items, self.key)

@@ -77,10 +77,12 @@ def artifact_page(facts: dict[str, Any], language: str = "en") -> str:
     """Return the page of a checked file."""
     # Without a budget there is no ledger to check.
     free = [c for c in facts["checks"] if c["check"] == "ledger" and c["holds"] is None]
-    passed, checks = facts["passed"], [c for c in facts["checks"] if c not in free]
+    booked = [c for c in facts["checks"] if c["check"] == "account"]  # for the reader to judge
+    passed, checks = facts["passed"], [c for c in facts["checks"] if c not in free and c not in booked]
     worries = [("bad", f"{c['check']}: {c['detail']}") for c in checks if c["holds"] is False]
     if facts["seeded"]:
         worries.append(("bad", "Seeded: do not publish it."))
+    worries += [("soft", f"{c['detail'][:1].upper()}{c['detail'][1:]}.") for c in booked]
     worries += [("soft", f"Not checked: {c['check']}, {c['detail']}") for c in checks if c["holds"] is None]
     if passed and facts["digest"]:
         again = "Anyone who changes a file can seal it again. Compare the seal with one that you received separately."
@@ -97,7 +99,7 @@ def artifact_page(facts: dict[str, Any], language: str = "en") -> str:
                if facts["seeded"] else "Nothing was found", worries),
     ]  # fmt: skip
     said = [("kind", facts["kind"]), ("ε", epsilon), ("seal", facts["digest"] or "none")]
-    said += [("ledger", c["detail"]) for c in free]
+    said += [(c["check"], c["detail"]) for c in (*free, *booked)]
     page = render("audit.html", f"Audit of {facts['file']}", "Audit", answers, rows=[], checks=checks, said=said,
                   drawn=[])  # fmt: skip
     return translated(page, language, [facts["file"], facts["digest"]], page=True)

@@ -13,7 +13,7 @@ from discreet.errors import FormatError
 
 FACTS, SIGNATURE = "discreet-facts", "discreet-signature"
 #: Facts that a page carries as they are in `report_facts`.
-_SAME = ("file", "bytes", "file_sha256", "kind", "digest", "account", "about", "made_by", "reported_by")
+_SAME = ("file", "bytes", "file_sha256", "kind", "digest", "account", "about", "made_by", "reported_by", "behind")
 _MORE = ("format", "format_version", "promise", "seeded", "signer", "language", "given", "shown")
 #: What `report_facts` cannot find in the file again.
 GIVEN = ("attacks", "audits", "comparison")

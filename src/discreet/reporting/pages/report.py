@@ -1,7 +1,7 @@
 """The page of a release: what was released, what is promised to whom, warnings, and the evidence."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from discreet.reporting.words import flat, number, plain, prose, share, spent_on
 
 #: Charts of columns on one page; the others are named.
 _MOST_CHARTS = 12
+#: Columns with unique values that are named one by one.
+_MOST_UNIQUE = 4
 #: A chance of being found above it is called high, as `anonymity.risk` does.
 _HIGH_RISK = 0.2
 
@@ -82,6 +84,14 @@ def own_texts(facts: dict[str, Any]) -> Iterator[Any]:
     about, release = facts.get("about", {}), facts["release"]
     yield from (facts["file"], facts["file_sha256"], facts["digest"], facts.get("signer"))
     yield from map(about.get, ("title", "owner", "purpose"))
+    behind, named = facts.get("behind") or {}, facts["parameters"].get("account")
+    held = named if isinstance(named, Mapping) else {}
+    yield from (
+        behind.get("file"),
+        behind.get("digest"),
+        held.get("head"),
+        (facts.get("account") or held).get("dataset"),
+    )
     yield from (each["file"] for each in (*facts["attacks"], *facts["audits"]))
     for column in facts["columns"]:
         named = column.get("categories", ()) if column.get("role") not in ("identifier", "person") else ()
@@ -112,7 +122,11 @@ def _released(facts: dict[str, Any]) -> Answer:
         headline = counted.headline(release, len(named))
         rows, error = release["rows"], normal_width(0.95) * release["rows_std_error"]
         span = f"{max(rows - error, 0.0):,.0f} to {rows + error:,.0f}"
-        lines.append(("", f"about {rows:,.0f} rows (95 % interval {span})"))
+        size = f"about {rows:,.0f} rows (95 % interval {span})"
+        if "handed_out" in release:
+            lines.append(("", f"drawn from: {headline[:1].lower()}{headline[1:]}"))
+            headline, size = f"{release['handed_out']:,} synthetic rows", f"the model counts {size}"
+        lines.append(("", size))
     elif "reports" in release:
         headline = f"Counts of {release['reports']:,} randomised reports"
     else:
@@ -127,6 +141,7 @@ def _released(facts: dict[str, Any]) -> Answer:
         lines.append(("", told["line"].replace(" %", "\u00a0%")))
     seal = {"intact": f"{_guard(facts)} intact", "none": "no seal", "BROKEN": "seal BROKEN"}[facts["checks"]["seal"]]
     lines.append(("soft", f"{facts['file']}, {facts['bytes']:,} bytes, {seal}"))
+    lines.append(("soft", f"SHA-256 {facts['file_sha256']}"))
     return Answer(RELEASED, headline, lines)
 
 
@@ -147,14 +162,28 @@ def _promised(facts: dict[str, Any]) -> Answer:
             headline += " in the generalised columns"
             if "k" in kept:
                 told.insert(0, ("warn", f"among {int(kept['k']):,} for someone who knows the kept columns"))
-        return Answer(PROMISED, headline, told)
+        return Answer(PROMISED, headline, [*told, *_account(facts)])
     slack = f", δ = {number(promise['delta'], 2)}" if promise["delta"] else ""
     level = f"ε = {number(promise['epsilon'])}{slack}"
-    if account := facts.get("account"):
-        held = f"Account of {account['dataset']}: {counted_of(account['releases'], 'release')} so far"
-        spent = f"{account['currency']} {number(account['spent'])} of {number(account['total'])} spent"
-        told.append(("", f"{held}, {spent}."))
-    return Answer(PROMISED, f"{level} to {promise['unit']}, {promise['model']} model", told)
+    return Answer(PROMISED, f"{level} to {promise['unit']}, {promise['model']} model", [*told, *_account(facts)])
+
+
+def _account(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield where the release is booked: price, limit and what is left."""
+    account, named = facts.get("account"), facts["parameters"].get("account")
+    if account is None:
+        if isinstance(named, Mapping):
+            yield "", f"Account of {named['dataset']}: its balance is not on this page."
+        return
+    unit = account["currency"]
+    price = "not known there" if account["entry"] is None else f"entry {account['entry']}, {account['price']}"
+    if account.get("model") == "central":
+        price = f"entry {account['entry']}, {unit} {account['price']}"
+    spent = f"{unit} {number(account['spent'])} of {number(account['total'])} spent"
+    after = f"{number(account['remaining'])} left after {counted_of(account['releases'], 'release')}"
+    yield "", f"Account of {account['dataset']}: {price}; {spent}, {after}."
+    if account.get("model", "central") != "central":
+        yield "", f"This release adds no {unit} there. What it reveals is not limited by that sum."
 
 
 def contradictions(facts: dict[str, Any]) -> list[str]:
@@ -187,11 +216,13 @@ def worrying(facts: dict[str, Any]) -> Answer:
     elif (promise.get("whole_row_epsilon") or 0) > 5:
         level = at_most(promise["whole_row_epsilon"], 3)
         lines.append(("warn", f"Rows that are far apart can be distinguished: for them ε is up to {level}."))
+    lines += _not_protected(facts["release"])
     if kept:
         lines.append(("warn", kept_text(kept)))
-    left_out = _left_out(facts["parameters"])
+    left_out = list(_left_out(facts["parameters"]))
     lines += [line for line in left_out if line[0] == "warn"]
-    if own := facts["parameters"].get("nearly_unique"):
+    own = facts["parameters"].get("nearly_unique")
+    if own and not set(own) <= set(facts["release"].get("passed_on", ())):
         lines.append(("warn", _nearly_unique(own)))
     lines += [("warn", f"{text[:1].upper()}{text[1:]}.") for text in facts.get("warnings", ())]
     release = facts["release"]
@@ -202,8 +233,12 @@ def worrying(facts: dict[str, Any]) -> Answer:
         lines.append(("warn", f"{said} Fewer columns would give more."))
     risk = release.get("risk", {}).get("prosecutor", {})
     if risk.get("max", 0) > _HIGH_RISK:
-        said = f"The person who is easiest to find is found with a probability of {share(risk['max'])}."
-        lines.append(("warn", said))
+        said = f"The person who is easiest to find is found with a probability of {share(risk['max'])}"
+        if persons := release["risk"].get("persons"):
+            who = persons["called"]
+            said = f"A row of the {who} who is easiest to find is picked with a probability of {share(risk['max'])}"
+            said += f", although {number(persons['k'])} or more {plural(who)} share each group: one {who} has so many"
+        lines.append(("warn", f"{said}."))
     told = [text for text in facts["assumptions"] if "times the epsilon only" in text]
     lines += [("warn", f"{text[:1].upper()}{text[1:]}.") for text in told]
     seen = [text for text in facts["assumptions"] if text.startswith("the first ")]
@@ -217,6 +252,10 @@ def worrying(facts: dict[str, Any]) -> Answer:
         lines.append(("warn", "This page uses the raw table: keep it internal."))
         together = facts["comparison"].get("together") or {"notes": []}
         lines += [("warn", text) for text in together["notes"][1:]]
+    account = facts.get("account") or {}
+    lines += [("warn", f"{text}.") for text in account.get("warnings", ()) if promise["model"] == "syntactic"]
+    if "entry" in account and account["entry"] is None:
+        lines.append(("bad", f"The account of {account['dataset']} does not know this file."))
     weighed = bool(lines)
     if not weighed:
         good = f"The {_guard(facts)} is intact" if checks["seal"] == "intact" else ""
@@ -224,6 +263,9 @@ def worrying(facts: dict[str, Any]) -> Answer:
         said = f"{good}{', the ledger adds up, the noise cannot be reproduced' if facts['ledger'] else ''}."
         lines.append(("good" if checks["seal"] == "intact" else "warn", said))
     lines += [line for line in left_out if line[0] == "soft"]
+    if not account and not facts["parameters"].get("account"):
+        said = "The release names no account: no one adds it up with others about the same people."
+        lines.append(("soft", said))
     if blank:
         more = f" and {len(blank) - 12:,} more" if len(blank) > 12 else ""
         lines.append(("soft", f"Not known: the distribution of {', '.join(blank[:12])}{more}."))
@@ -234,6 +276,21 @@ def worrying(facts: dict[str, Any]) -> Answer:
     if broken or facts.get("doubts"):
         headline = "A promise is broken" if broken else "The table may have been misread"
     return Answer(WORRYING, headline, lines)
+
+
+def _not_protected(release: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Say which values of an anonymous table are passed on exactly, and how many of them are unique."""
+    if not (passed := release.get("passed_on")):
+        return
+    yield "warn" if any(passed.values()) else "soft", f"Passed on exactly, so not protected: {', '.join(passed)}."
+    unique = sorted(((n, name) for name, n in passed.items() if n), reverse=True)
+    for n, name in unique[:_MOST_UNIQUE]:
+        said = (
+            f"{n:,} of {release['rows']:,} rows ({share(n / release['rows'])}) have a value of {name} that occurs once"
+        )
+        yield "warn", f"{said}: anyone who knows it finds the row."
+    if more := len(unique) - _MOST_UNIQUE:
+        yield from [("warn", f"The same holds for rows of {more:,} more columns.")] * (more > 0)
 
 
 def _left_out(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -249,6 +306,10 @@ def _left_out(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield tone, f"Rows that were left out so that the rules hold: {suppressed:,}.{more}"
     if dropped:
         yield tone, f"Rows that were left out for missing values: {dropped:,}."
+    if over := facts.get("left_out_over_most_rows"):
+        yield "soft", f"Rows that were left out, as asked, because their person has more than are released: {over:,}."
+    if blanked := facts.get("blanked"):
+        yield "soft", f"Rows in which single values were blanked so that the rules hold: {blanked:,}."
 
 
 def _nearly_unique(shares: Any) -> str:
@@ -511,6 +572,18 @@ def _guard(facts: dict[str, Any]) -> str:
     return "checksum" if facts["digest"] is None and facts["checks"]["seal"] == "intact" else "seal"
 
 
+def _booked(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the model behind synthetic rows, the account, and the head that the release names."""
+    named = facts["parameters"].get("account")
+    if behind := facts.get("behind"):
+        yield from (("model behind it", behind["file"]), ("seal of the model", behind["digest"]))
+    if account := facts.get("account"):
+        entry = account["entry"]
+        yield from (("account", account["dataset"]), ("its entry", "not known" if entry is None else number(entry)))
+    if isinstance(named, Mapping):
+        yield "line in the account", str(named["head"])
+
+
 def _auditor(facts: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [
         ("file", f"{facts['file']}, {facts['bytes']:,} bytes"),
@@ -519,6 +592,7 @@ def _auditor(facts: dict[str, Any]) -> list[tuple[str, str]]:
         (f"{_guard(facts)} checked", facts["checks"]["seal"]),
         ("noise", "seeded: do not publish" if facts["checks"]["seeded"] else "operating-system entropy"),
         ("unit of privacy", facts["promise"]["unit"]),
+        *_booked(facts),
         ("made by", f"Discreet {facts['made_by']}"),
         ("reported by", f"Discreet {facts['reported_by']}"),
     ]

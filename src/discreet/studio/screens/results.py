@@ -127,8 +127,10 @@ def _reached(facts: dict[str, Any]) -> dict[str, Any] | None:
         asked = wanted.get(name)
         least = (asked.get("least", asked.get("most")) if isinstance(asked, dict) else asked) if asked else None
         rows.append((name, column, least, reached[name][column]))
+    more = {"over": told.get("left_out_over_most_rows"), "blanked": told.get("blanked")}
     return {
-        "rows": rows, "released": facts["release"]["rows"], "suppressed": told.get("suppressed", 0),
+        "more": {name: n for name, n in more.items() if n}, "rows": rows,
+        "released": facts["release"]["rows"], "suppressed": told.get("suppressed", 0),
         "before": told.get("left_out_published_before", 0), "dropped": told.get("dropped_for_missing_values", 0),
         "risk": facts["release"].get("risk"),
     }  # fmt: skip
