@@ -309,9 +309,9 @@ def compare(case: Case) -> tuple[list[str], Any, Any]:
     given = case.given()
     files = [case.path(name) for name in case.files]
     theirs = independent().verify(files, given["page"], given["account"], given["keys"], given["heads"]).to_dict()
-    ours = verify([Path(file) for file in files], given["page"] and Path(given["page"]),
-                  account=given["account"] and Path(given["account"]),
-                  keys=[PublicKey.load(Path(key)) for key in given["keys"]], heads=given["heads"]).to_dict()  # fmt: skip
+    keys = [PublicKey.load(Path(key)) for key in given["keys"]]
+    page, account = (name and Path(name) for name in (given["page"], given["account"]))
+    ours = verify([Path(file) for file in files], page, account=account, keys=keys, heads=given["heads"]).to_dict()
     return disagreements(theirs, ours), theirs, ours
 
 

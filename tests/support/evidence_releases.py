@@ -1,4 +1,4 @@
-"""Releases of every kind, as files in folders, for programs that check them: signed and not, with pages and accounts."""
+"""Releases of every kind, in folders, for programs that check them: signed or not, with pages and accounts."""
 
 from __future__ import annotations
 
