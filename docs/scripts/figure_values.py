@@ -160,6 +160,7 @@ VALUES: dict[str, Callable[[], str]] = {
     "clusters-gain-clipped": lambda: _gain("clipped"),
     "pyspark-version": lambda: ".".join(results.read("spark")["versions"]["pyspark"].split(".")[:2]),
     "risk-raw": lambda: digits(results.read("risk")["sources"]["Parquet"]["processor"]),
+    "marginals-reads": lambda: digits(results.read("speed_marginals")["jobs"]["rows, Parquet"]["reads"]),
     "risk-raw-times": lambda: digits(_times("Parquet", "memory")),
     "spark-rows-shuffle": lambda: digits(
         results.read("spark_rows")["sizes"][0]["times_bare"]["bare shuffle and write"]

@@ -113,6 +113,16 @@ def read_as(form: Any, column: Any) -> list[float]:
     return np.concatenate([c[0] for c, _ in column_batches(source, [], domain)]).tolist()
 
 
+@pytest.mark.parametrize("kind", ["i1", "u1", "i2", "u2", "i8", "u8"])
+def test_whole_categories_are_found_in_columns_of_any_width(kind: str) -> None:
+    ends = np.iinfo(kind)
+    values = np.array([ends.min, ends.max, 0, 1, 3, 4, 5, 100], kind)
+    for categories in ([3, 5, 0], [0, 1, 127], [3, 100_000], [ends.min, ends.max, 4]):
+        by_text = [str(c) for c in categories]
+        expected = [by_text.index(str(v)) + 0.5 if str(v) in by_text else np.nan for v in values]
+        np.testing.assert_array_equal(Encoder(dc.Categorical("x", categories)).numbers(values), expected)
+
+
 def test_large_whole_categories_are_distinguished_by_their_digits_everywhere(tmp_path: Path) -> None:
     values = [2**53 + 1, 2**53 + 3, 2**53, 7]
     decimal = pa.array(list(map(Decimal, values)), pa.decimal128(20, 0))

@@ -188,7 +188,7 @@ def test_neighbours_differ_by_what_was_paid(monkeypatch, no_climb, settings, one
 
     Among many equal rows another one raises some scores and lowers others: what a choice may cost at most.
     """
-    monkeypatch.setattr(release, "better_one_by_one", lambda *_: one_by_one)
+    monkeypatch.setattr(release.choice, "better_one_by_one", lambda *_: one_by_one)
     monkeypatch.setattr(release, "affordable", lambda *_: 2)
     worst = 0.0
     for base, more in (([], ROWS[::5]), (ROWS[:1], ROWS[::5]), (ROWS[:1] * 2000, ROWS)):

@@ -526,3 +526,26 @@ def test_threads_of_linear_algebra_change_nothing():
         with threadpool_limits(threads, "blas"):
             made.add(dc.MarginalSynopsis(1.0, (0, 1), random_state=1).fit(rows).synopsis_.digest)
     assert len(made) == 1
+
+
+def test_pairs_are_counted_in_one_pass_if_there_is_room_and_the_release_is_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 12, 3000)
+    X = np.column_stack([first, (first + rng.integers(0, 3, 3000)) % 12, *rng.integers(0, 12, (2, 3000))])
+    domain = dc.Domain({f"c{j}": {"categories": list(range(12))} for j in range(4)})
+    passes: list[int] = []
+    plain = dc.engines.Source.marginals
+
+    def counted(self: Any, job: Any) -> Any:
+        passes.append(len(job.marginals))
+        return plain(self, job)
+
+    monkeypatch.setattr(dc.engines.Source, "marginals", counted)
+    made = [
+        dc.MarginalSynopsis(1.0, domain, random_state=3, **more).fit(X).synopsis_ for more in ({}, {"max_cells": 1024})
+    ]
+    assert passes == [4, 6, 4, 6, 6]  # 6 pairs of 144 cells are more than half of 1,024
+    assert np.array_equal(made[0].lower, made[1].lower)
+    assert made[0].measured == made[1].measured

@@ -172,12 +172,7 @@ def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsi
     # Where answers need a noise per row (means): that of all cells of a column, spread over the rows.
     spread = float(np.mean([b.variances.sum() for b in found.bins])) / n
     single = [
-        MeasuredMarginal(
-            (places[j],),
-            (tuple(range(b.size)),),
-            tuple(b.counts.astype(np.int64).tolist()),
-            float(np.mean(b.variances)),
-        )
+        MeasuredMarginal((places[j],), (tuple(range(b.size)),), tuple(map(int, b.counts)), float(b.variances.mean()))
         for j, b in enumerate(found.bins)
     ]
     more = [

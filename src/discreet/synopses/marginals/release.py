@@ -1,8 +1,8 @@
 """From rows to noisy marginals and a model: the whole of what a marginal synopsis does with a table.
 
 One pass counts every column on a fine public grid; noisy, that gives bins and the number of rows. Then come rounds.
-In each, one pass counts all candidates (pairs, later perhaps triples), coarsened by what is known; noisy scores
-estimate how far the model is from each; the best are measured; the model is fitted to everything measured so far.
+In each, candidates (pairs, later perhaps triples) are coarsened by what is known and counted, pairs in one pass for all
+rounds; noisy scores estimate how far the model is from each; the best are measured; the model is fitted to them all.
 """
 
 from __future__ import annotations
@@ -22,20 +22,8 @@ from discreet.core.budget import Epsilon, Price
 from discreet.engines.passes import AxisGrids, GroupedMarginal, MarginalsPass
 from discreet.mechanisms import Moves
 from discreet.noise import numpy_stream
+from discreet.synopses.marginals import choice
 from discreet.synopses.marginals.bins import Bins, consistent, levels, make_bins, most_bins, public_grid
-from discreet.synopses.marginals.choice import (
-    LEFT_OF_NOISE,
-    Candidate,
-    better_one_by_one,
-    beyond_pairs,
-    chance_distance,
-    coarsen,
-    distances,
-    mean_size,
-    pick,
-    pick_one_by_one,
-    spread,
-)
 from discreet.synopses.marginals.differences import differences, matched, short_end, wider
 from discreet.synopses.marginals.facts import Zero, as_factors, kept_apart, make_possible, no_rows, on_bins
 from discreet.synopses.marginals.mixture import Factor, Mixture
@@ -136,8 +124,9 @@ def _find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
     if found.zeros:  # what they alone make of the columns need not be measured
         factors += as_factors(found.zeros)
         model.fit(factors, rows)
+    counter = _Counter(opening, grid, found.bins, settings.max_cells)
     for number, share in enumerate(ROUNDS):
-        new = _round(opening, grid, found, settings, rest * share, number, model)
+        new = _round(counter, found, settings, rest * share, number, model)
         factors += [Factor(m.marginal, m.counts.astype(np.float64), np.full(len(m.counts), m.variance)) for m in new]
         factors += [wide for m in new for wide in wider(m, grid.domain)]
         stage("model")
@@ -208,48 +197,67 @@ def _single(opening: OpenRelease, grid: AxisGrids, price: Price) -> Findings:
     return Findings(grid, bins, total, variance, on_bins(grid, bins))
 
 
+class _Counter:
+    """Raw counts of marginals. Pairs are counted once, bin by bin, if half of ``most`` counts are enough for that."""
+
+    def __init__(self, opening: OpenRelease, grid: AxisGrids, bins: Sequence[Bins], most: int) -> None:
+        self.gate, self._source, self._grid, self._bins = opening.gate, opening.source, grid, bins
+        pairs: list[tuple[int, ...]] = list(itertools.combinations(range(len(bins)), 2))
+        finest = [GroupedMarginal(two, [np.arange(bins[c].size) for c in two]) for two in pairs]
+        cells = sum(m.n_cells for m in finest)
+        self._pairs = dict(zip(pairs, self._read(finest), strict=True)) if 2 * cells <= most else {}
+        self.room = most - (cells if self._pairs else 0)
+
+    def counts(self, marginals: Sequence[GroupedMarginal]) -> list[IntArray]:
+        """Return the counts of marginals of bins, in a pass over the rows if they are not known."""
+        new = [m for m in marginals if m.columns not in self._pairs]
+        read = iter(self._read(new) if new else ())
+        return [self._sums(m) if m.columns in self._pairs else next(read) for m in marginals]
+
+    def _sums(self, marginal: GroupedMarginal) -> IntArray:
+        cells = (marginal.groups[0][:, None] * marginal.shape[1] + marginal.groups[1]).ravel()
+        return np.bincount(cells, self._pairs[marginal.columns], marginal.n_cells).astype(np.int64)
+
+    def _read(self, marginals: Sequence[GroupedMarginal]) -> list[IntArray]:
+        every = [[g[self._bins[j].of] for j, g in zip(m.columns, m.groups, strict=True)] for m in marginals]
+        on_cells = (GroupedMarginal(m.columns, groups) for m, groups in zip(marginals, every, strict=True))
+        return self._source.marginals(MarginalsPass(self._grid, tuple(on_cells)))
+
+
 def _round(
-    opening: OpenRelease,
-    grid: AxisGrids,
-    found: Findings,
-    settings: MarginalSettings,
-    budget: Price,
-    number: int,
-    model: Mixture,
+    counter: _Counter, found: Findings, settings: MarginalSettings, budget: Price, number: int, model: Mixture
 ) -> list[Measured]:
     """Score all candidates and measure the best."""
-    width = len(grid.domain)
-    looking = budget * (PURE_SCORES if opening.gate.pure else SCORES)
+    width = len(found.bins)
+    looking = budget * (PURE_SCORES if counter.gate.pure else SCORES)
     paying = budget - looking
     sets = _candidates(found, settings, number)
-    guess = spread(paying / max(6, math.ceil(1.5 * width)))
-    candidates = _coarse(sets, found, settings, guess)
-    job = MarginalsPass(grid, tuple(_on_cells(c.marginal, found.bins) for c in candidates))
-    raw = opening.source.marginals(job)
+    guess = choice.spread(paying / max(6, math.ceil(1.5 * width)))
+    candidates = _coarse(sets, found, settings, guess, counter.room)
+    raw = counter.counts([c.marginal for c in candidates])
     rows = max(found.total, 1.0)
     expected = _expected([c.marginal for c in candidates], found, rows, number, model)
-    label = f"round {number + 1}"
-    gate = opening.gate.sequential(label)
-    far = distances(raw, expected)
+    gate = counter.gate.sequential(f"round {number + 1}")
+    far = choice.distances(raw, expected)
     plain = 0.0 if _is_fine(found) else CHANCE
     triple = np.array([len(c.marginal.columns) > 2 for c in candidates])
-    by_chance = np.where(triple, 1.0, plain) * np.array([chance_distance(e) for e in expected])
+    by_chance = np.where(triple, 1.0, plain) * np.array([choice.chance_distance(e) for e in expected])
     few = max(1, round(min(len(candidates), affordable(paying, rows))))
-    if better_one_by_one(len(candidates), few, looking):
-        cost = np.array([c.marginal.n_cells * mean_size(paying / few) for c in candidates])
-        worth = beyond_pairs(candidates, far) - np.rint(by_chance + LEFT_OF_NOISE * cost).astype(np.int64)
-        chosen, prices = pick_one_by_one(gate, candidates, worth, looking, paying, few)
+    if choice.better_one_by_one(len(candidates), few, looking):
+        cost = np.array([c.marginal.n_cells * choice.mean_size(paying / few) for c in candidates])
+        worth = choice.beyond_pairs(candidates, far) - np.rint(by_chance + choice.LEFT_OF_NOISE * cost).astype(np.int64)
+        chosen, prices = choice.pick_one_by_one(gate, candidates, worth, looking, paying, few)
     else:
         # A row moves each of P distances by at most 1: together by P in l1, and by √P in l2.
         noisy, law = gate.numbers("scores", far, looking, Moves(l1=len(far), l2_squared=len(far)))
         looked = zip([c.marginal for c in candidates], noisy, strict=True)
         found.scores = [(_told(m), float(y), law.variance, m.n_cells) for m, y in looked]
         by_chance[triple] += math.sqrt(law.variance) * _highest(int(triple.sum()))
-        chosen, prices = pick(candidates, beyond_pairs(candidates, noisy - by_chance), paying)
+        chosen, prices = choice.pick(candidates, choice.beyond_pairs(candidates, noisy - by_chance), paying)
     measured = []
     for i, price in zip(chosen, prices, strict=True):
         marginal = candidates[i].marginal
-        name = " by ".join(grid.domain.names[c] for c in marginal.columns)
+        name = " by ".join(found.grid.domain.names[c] for c in marginal.columns)
         made = gate.counts(name, raw[i], price)
         made.values[no_rows(marginal, found.zeros)] = 0
         measured.append(Measured(marginal, made.values, made.variance))
@@ -274,15 +282,9 @@ def affordable(budget: Price, rows: float) -> float:
         return math.inf
     pure = isinstance(budget, Epsilon)
     tolerated = PURE_TOLERATED if pure else TOLERATED
-    size = tolerated * rows / (LEFT_OF_NOISE * USUAL_CELLS)  # of the noise of a cell
-    alone = mean_size(budget)
+    size = tolerated * rows / (choice.LEFT_OF_NOISE * USUAL_CELLS)  # of the noise of a cell
+    alone = choice.mean_size(budget)
     return size / alone if pure else (size / alone) ** 2
-
-
-def _on_cells(marginal: GroupedMarginal, bins: Sequence[Bins]) -> GroupedMarginal:
-    """Return a marginal of bins as one of the cells of the public grids."""
-    groups = [g[bins[j].of] for j, g in zip(marginal.columns, marginal.groups, strict=True)]
-    return GroupedMarginal(marginal.columns, groups)
 
 
 def _candidates(found: Findings, settings: MarginalSettings, number: int) -> list[tuple[tuple[int, ...], float]]:
@@ -316,20 +318,16 @@ def _is_fine(found: Findings) -> bool:
 
 
 def _coarse(
-    sets: Sequence[tuple[tuple[int, ...], float]], found: Findings, settings: MarginalSettings, noise: float
-) -> list[Candidate]:
+    sets: Sequence[tuple[tuple[int, ...], float]], found: Findings, settings: MarginalSettings, noise: float, most: int
+) -> list[choice.Candidate]:
     """Coarsen candidates until all of their counts fit."""
     ordered = [not isinstance(c, Categorical) or c.ordered for c in found.grid.domain]
     while True:
-        made = [
-            Candidate(
-                coarsen(columns, found.known, ordered, noise * (TARGET_COARSER if settings.target in columns else 1)),
-                weight,
-            )
-            for columns, weight in sets
-        ]
+        blur = [noise * (TARGET_COARSER if settings.target in s else 1) for s, _ in sets]
+        groups = [choice.coarsen(s, found.known, ordered, size) for (s, _), size in zip(sets, blur, strict=True)]
+        made = [choice.Candidate(g, weight) for g, (_, weight) in zip(groups, sets, strict=True)]
         made = [c for c in made if min(c.marginal.shape) > 1] or made[:1]
-        if sum(c.marginal.n_cells for c in made) <= settings.max_cells:
+        if sum(c.marginal.n_cells for c in made) <= most:
             return made
         noise = 1.5 * max(noise, 1.0)
 
