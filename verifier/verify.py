@@ -291,7 +291,7 @@ class Table:
         required, reached, kept = (part(self.promise, name) for name in ("required", "reached", "kept"))
         for value in (required.get("k"), reached.get("k"), self.promise.get("cells"), self.promise.get("rows")):
             need(value is None or integer(value, "k, cells or rows") >= 0, "k, cells or rows is negative")
-        need("required" in self.promise and "reached" in self.promise, "what is required or reached is not stated")
+        need(all(isinstance(self.promise.get(n), dict) for n in ("required", "reached")), "what is required or reached is not stated")
         for name, key in (("l", "least"), ("t", "most")):
             part(reached, f"{name}_kind" if name == "t" else name)
             need(name not in required or key in part(required, name), f"required.{name} is damaged")

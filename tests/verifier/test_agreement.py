@@ -93,9 +93,7 @@ def test_what_was_not_touched_holds_or_is_called_not_checked(bases: list[Base], 
         assert found.code != 1, found.to_dict()
         codes[base.folder.name] = found.code
     assert [name for name in SOME if codes[name] == 0] == ["grid", "synthetic", "missing", "german", "hashed", "kept"]
-    assert (
-        codes["reports"] == codes["noisy-german"] == 2
-    )  # local parameters; an unsigned page
+    assert codes["reports"] == codes["noisy-german"] == 2  # local parameters; an unsigned page
 
 
 def test_a_program_of_its_own_says_what_it_found(bases: list[Base]) -> None:
