@@ -106,7 +106,7 @@ def measured(kind: str, source: str, tables: int, seed: int) -> list[dict[str, A
 
 
 def keep(new: list[dict[str, Any]]) -> None:
-    """Put rows into the result file, in the place of those of the same kind and source."""
+    """Put rows into the result file; earlier rows with the same kind and source are replaced."""
     file, done = RESULTS / "coverage_kinds.json", {(r["kind"], r["source"]) for r in new}
     held = json.loads(file.read_text("utf-8"))["results"] if file.exists() else []
     rows = [*new, *(r for r in held if (r["kind"], r["source"]) not in done)]
