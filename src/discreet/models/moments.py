@@ -83,8 +83,7 @@ def best_noise(price: Price, size: int, moved: int) -> tuple[Moves, Law]:
     if not isinstance(price, Rho):
         ways = [Moves(l1=moved * UNIT**2), Moves(linf=UNIT**2), *ways]
     laws = [(moves, law_for(price, moves, size)) for moves in ways]
-    drawn = [each for each in laws if each[1].drawable] or laws[:1]
-    return min(drawn, key=lambda each: each[1].variance)
+    return min((each for each in laws if each[1].drawable), key=lambda each: each[1].variance, default=laws[0])
 
 
 def gaussian_better(domain: Domain, pure: Epsilon, rho: Rho) -> bool:
