@@ -68,6 +68,9 @@ def test_centres_are_places_among_numbers(estimator: Any) -> None:
     centers = model.cluster_centers_[np.argsort(model.cluster_centers_[:, 0])]
     assert np.abs(centers - [[25, 20], [75, 80]]).max() < 10
     assert "town, sex took no part" in model.guarantee_.parameters["clustering"]
+    assert (
+        'took no part: the mean of categories is not a place; with PrivateKMeans(synopsis="marginals")' in model.note_
+    )
     assert model.guarantee_.epsilon == 2.0
 
 

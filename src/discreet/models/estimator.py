@@ -129,7 +129,8 @@ class PrivateModel(Declared, Estimator):
         least = Epsilon(checks.budget("epsilon", epsilon)) * (self._share / 2)
         if not best_noise(least, design.size, design.moved)[1].drawable:
             said = f"large enough that noise for {design.size} sums of products can be drawn"
-            raise InvalidArgument("epsilon", self.epsilon, said, "epsilon=0.1")
+            name = "epsilon" if self.rho is None else "rho"
+            raise InvalidArgument(name, getattr(self, name), said, f"{name}=0.1")
 
     def _select(self, domain: Domain) -> Domain:
         """Return the features, and the target last."""

@@ -89,5 +89,5 @@ def best_noise(price: Price, size: int, moved: int) -> tuple[Moves, Law]:
 def gaussian_better(domain: Domain, pure: Epsilon, rho: Rho) -> bool:
     """Decide by public values whether Gaussian noise is narrower."""
     design = Design(domain)
-    least, normal = (best_noise(price, design.size, design.moved)[1].variance for price in (pure, rho))
-    return normal < (least or math.inf)
+    least, normal = (best_noise(price, design.size, design.moved)[1] for price in (pure, rho))
+    return normal.drawable and normal.variance < (least.variance or math.inf)

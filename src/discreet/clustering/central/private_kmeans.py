@@ -164,7 +164,7 @@ class PrivateKMeans(Declared, Centers):
         self.guarantee_ = opening.book(released.guarantee)
         self.cluster_centers_, self.cluster_weights_ = found.centers, found.weights
         self.cluster_std_errors_, self.cluster_may_be_noise_ = found.std_errors, found.may_be_noise
-        said = left_out(opening.declared, opening.domain.names)
+        said = left_out(opening.declared, opening.domain.names, fix=self.columns is None)
         doubtful = 0 if found.may_be_noise is None else int(found.may_be_noise.sum())
         noise = f"{doubtful} of {len(found.centers)} clusters may be noise" if doubtful else ""
         self.suggestion_ = found.suggestion
