@@ -21,6 +21,7 @@ import discreet as dc
 from discreet.core.budget.prices import Epsilon, Rho
 from discreet.engines.passes.moments import COEFFICIENT, MOST_COEFFICIENT, UNIT, Design, MomentsPass
 from discreet.errors import BudgetExceeded, DiscreetError, SchemaError
+from discreet.models import logistic
 from discreet.models.moments import best_noise
 
 AGAINST_PRIVACY = {
@@ -67,13 +68,16 @@ def test_a_row_moves_no_more_sums_than_the_noise_is_for() -> None:
     domain = dc.Domain({"a": (0, 1), "c": ["u", "v", "w"], "b": (-1, 1), "d": [False, True]})
     design, most = Design(domain), (0.0, 0.0)
     job = MomentsPass(design)
-    for a in (-7.0, 0.0, 0.5, 9.0):
-        for c in (0.5, 1.5, 2.5):
+    for a in (-7.0, 0.0, 0.5, 1e308):
+        for c in (0.5, 1.5, 2.5, 99.0):
             for d in (0.5, 1.5):
                 moved = np.abs(_sums(job, [[a, c, -1.0, d]])) / UNIT**2
                 assert moved.max() <= 1
                 most = max(most[0], moved.sum()), max(most[1], (moved**2).sum())
     assert most == (design.moved, design.moved)
+    assert np.array_equal(_sums(job, [[0.5, 99.0, 0.0, 0.5]]), _sums(job, [[0.5, 2.5, 0.0, 0.5]]))
+    narrow = MomentsPass(Design(dc.Domain({"a": (1.0, 1.0 + 3 * 2**-52)})))  # no double lies in the middle
+    assert max(np.abs(_sums(narrow, [[a]])).max() for a in (1.0, 2.0)) == UNIT**2
     assert not _sums(job, [[math.nan, 0.5, 0.0, 0.5]]).any()
     many = np.random.default_rng(0).uniform(0, 1, (50, 4))
     assert np.array_equal(_sums(job, many), sum(_sums(job, [row]) for row in many))
@@ -225,6 +229,17 @@ def test_what_columns_do_not_determine_has_no_interval(epsilon: float) -> None:
     domain = dc.Domain({"a": (0, 10), "b": (-5, 5), "cost": ["n", "p"]})
     frame["cost"] = np.where(frame.cost > 15, "p", "n")
     assert np.isinf(dc.PrivateLogisticRegression(math.inf, domain).fit(frame).coefficients().high[2])
+
+
+def test_what_is_solved_stays_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = people(300).assign(cost=60.0)
+    assert dc.PrivateLinearRegression(0.01, NUMBERS, random_state=1).fit(frame).predict(frame).max() <= 60
+    domain = dc.Domain({"a": (0, 10), "cost": ["n", "p"]})
+    model = dc.PrivateLogisticRegression(math.inf, domain).fit(frame[["a"]].assign(cost="p"))
+    assert 5 < model.intercept_[0] < 10  # a chance of 1 is taken as 0.999
+    monkeypatch.setattr(logistic, "normal_start", lambda found: np.full(2, 1e9))
+    model.fit(frame[["a"]].assign(cost="p"))
+    assert np.abs(model._last[0]).max() <= MOST_COEFFICIENT
 
 
 def test_weights_do_not_narrow_errors() -> None:
