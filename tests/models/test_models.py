@@ -179,6 +179,16 @@ def test_persons_accounts_and_deltas(tmp_path: Path) -> None:
     assert model.moments_.values[0] < 1500  # two rows of each person count
     with pytest.raises(BudgetExceeded):
         clone(model).fit(frame)
+    one, a = (
+        dc.Domain({"a": (0, 1), "cost": (0, 1), "who": {"role": "person"}}, unit=dc.Person("who", rows=2)),
+        np.ones(9),
+    )
+    alone = dc.PrivateLinearRegression(math.inf, one).fit(np.column_stack([a, 0 * a]), a)  # never the person's column
+    assert alone.moments_.values[0] == 2
+    frame, box = pd.DataFrame(np.random.default_rng(0).uniform(0, 1, (99, 2))), dc.Domain.box([0, 0, 0], 1)
+    first = dc.PrivateLinearRegression(math.inf, box, target=box.names[0]).fit(frame, frame[0])
+    assert frame.shape == (99, 2)
+    np.testing.assert_allclose(first.coef_, [1, 0], atol=0.01)
     wide = dc.Domain.box([0.0] * 20, 1.0)
     noisy = [dc.PrivatePCA(1.0, wide, random_state=0, **more).fit(np.zeros((9, 20))) for more in ({}, {"delta": 1e-6})]
     assert noisy[1].guarantee_.delta == 1e-6

@@ -23,6 +23,7 @@ from discreet.core import (
     check_fitted,
     checks,
     option,
+    released_columns,
 )
 from discreet.core import options as shared
 from discreet.core.budget import Epsilon
@@ -138,9 +139,8 @@ class PrivateModel(Declared, Estimator):
         if self.columns is None:
             names: Sequence[str] = [c.name for c in domain if not isinstance(c, self._apart) and c.role not in NAMING]
         elif not self.columns:
-            raise InvalidType(
-                "columns", self.columns, "a list of column names, or None", f"columns={list(domain.names)}"
-            )
+            fix = f"columns={list(domain.names)}"
+            raise InvalidType("columns", self.columns, "a list of column names, or None", fix)
         else:
             names = domain.select(list(self.columns)).names  # refuses unknown and repeated ones
         names = [name for name in names if name not in target]
@@ -163,7 +163,7 @@ class PrivateModel(Declared, Estimator):
         if not isinstance(self.domain, (Domain, dict)):
             return None, None
         declared = self.domain if isinstance(self.domain, Domain) else Domain(self.domain)
-        name = self._target(declared)
+        name = self._target(released_columns(declared, weights=False))
         return declared.position(name), name
 
     def _spread(self, X: Any) -> FloatArray:
@@ -245,8 +245,12 @@ def _joined(X: Any, y: Any, at: int | None, name: str | None) -> Any:
     column = column.reshape(len(column), -1)[:, 0] if column.size else column.ravel()
     if len(column) != len(X):
         raise InvalidArgument("y", "an array of another length", "one value for each row of X", "fit(X, y)")
-    if named:
-        return X.assign(**{str(name or getattr(y, "name", None) or "y"): column})
+    name = str(name or getattr(y, "name", None) or "y")
+    X = X.drop(columns=name, errors="ignore") if named else X
+    place = X.shape[1] if at is None else min(at, X.shape[1])
+    if named:  # the columns of a domain without names go by their places
+        X.insert(place, name, column)
+        return X
     if column.dtype.kind not in "fiub" or X.dtype.kind not in "fiub":
         X, column = X.astype(object), column.astype(object)
-    return np.insert(X, X.shape[1] if at is None else min(at, X.shape[1]), column, axis=1)
+    return np.insert(X, place, column, axis=1)
