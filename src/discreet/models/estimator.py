@@ -1,4 +1,4 @@
-"""What the private models share: their columns, the target, the features of the user's own rows, and coefficients."""
+"""A base for the private models: their columns, the target, the features of the user's own rows, and coefficients."""
 
 from __future__ import annotations
 
@@ -104,11 +104,12 @@ class PrivateModel(Declared, Estimator):
         payload = np.concatenate([self.moments_.values, *more])
         self.guarantee_ = opening.book(opening.promise(told).seal(payload.tobytes()))
         note_columns(self, X)
-        if self._supervised and both is X and self.n_features_in_ == len(self._declared):
-            self.n_features_in_ -= 1  # the table has the target among its columns
+        noted: Any = self
+        if self._supervised and both is X and noted.n_features_in_ == len(self._declared):
+            noted.n_features_in_ -= 1  # the table has the target among its columns
         if self._supervised and hasattr(self, "feature_names_in_"):
-            self.feature_names_in_ = self.feature_names_in_[self.feature_names_in_ != self.domain_.names[-1]]
-            self.n_features_in_ = len(self.feature_names_in_)
+            noted.feature_names_in_ = noted.feature_names_in_[noted.feature_names_in_ != self.domain_.names[-1]]
+            noted.n_features_in_ = len(noted.feature_names_in_)
         return self
 
     def _solve(self, opening: OpenRelease) -> tuple[dict[str, Any], list[FloatArray]]:
@@ -171,7 +172,7 @@ class PrivateModel(Declared, Estimator):
         check_fitted(self)
         source, own, declared = engines.open(table(X)), self._design.domain, self._declared
         axes = own.select(own.names[: len(own) - self._supervised])
-        n, wanted = len(source.names), self.n_features_in_
+        n, wanted = len(source.names), getattr(self, "n_features_in_")  # noqa: B009 - set by `note_columns`
         if not (source.named and declared.named and set(axes.names) <= set(source.names)):
             if n == wanted and self._supervised:
                 declared = declared.select([name for name in declared.names if name != own.names[-1]])

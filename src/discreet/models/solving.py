@@ -126,9 +126,9 @@ def step(H: FloatArray, gradient: FloatArray, variance: float, width: float, sec
 
 def solver(A: FloatArray, contrasts: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Return the inverse of a symmetric matrix where it has one, and which contrasts it leaves open."""
-    inverse = np.linalg.pinv(A, 1e-12, hermitian=True)
+    inverse = np.asarray(np.linalg.pinv(A, 1e-12, hermitian=True), np.float64)
     rest = np.abs(contrasts - contrasts @ A @ inverse).max(axis=1)
-    return inverse, rest > 1e-4 * np.abs(contrasts).max(axis=1)
+    return inverse, np.asarray(rest > 1e-4 * np.abs(contrasts).max(axis=1), np.bool_)
 
 
 def intervals(moments: Moments, residual: float, level: float, contrasts: FloatArray) -> tuple[FloatArray, FloatArray]:
