@@ -225,13 +225,14 @@ class SigningKey:
 
 def asked_passphrase(path: str | Path, *, new: bool = False) -> str:
     """Return the passphrase of a key from the environment, or ask for it (twice if it is ``new``)."""
-    if (said := os.environ.get(PASSPHRASE)) is not None:
-        return said
-    if not sys.stdin.isatty():
-        raise DataSourceError(f"key: {str(path)!r} needs a passphrase, and there is no terminal; set {PASSPHRASE}")
-    said = getpass.getpass(f"Passphrase of {path}: ")
-    if new and said != getpass.getpass("The same again: "):
-        raise DataSourceError("key: the two passphrases differ; nothing was written; try again")
+    if (said := os.environ.get(PASSPHRASE)) is None:
+        if not sys.stdin.isatty():
+            raise DataSourceError(f"key: {str(path)!r} needs a passphrase, and there is no terminal; set {PASSPHRASE}")
+        said = getpass.getpass(f"Passphrase of {path}: ")
+        if new and said != getpass.getpass("The same again: "):
+            raise DataSourceError("key: the two passphrases differ; nothing was written; try again")
+    if new and not said:
+        raise DataSourceError("key: the passphrase is empty; nothing was written; choose one, or use --no-passphrase")
     return said
 
 
