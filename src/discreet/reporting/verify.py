@@ -362,7 +362,9 @@ class _Case:
         left, closed = at_least(book.remaining.exact), ", and it is closed" * bool(book.closed)
         room = f"{left} of {book.currency} {at_least(book.total.exact)} is left{closed}"
         self.add(about, "account", True, f"its chain is whole, and nothing is overspent: {room}")
-        whole = path.read_bytes().split(b"\n")[:-1]
+        *whole, torn = path.read_bytes().split(b"\n")
+        if torn:
+            self.add(about, "account", None, "its last line is unfinished and does not count")
         lines = {line[-64:].decode(): number for number, line in enumerate(whole, 1)}
         self._balances(about, whole, lines)
         for head, what in self.heads:
