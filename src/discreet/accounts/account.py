@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import shlex
 import socket
@@ -360,9 +361,11 @@ class Account(Standing):
         wanted, asked = self._totals.opened["unit"], unit_facts(unit)
         if (named := unit_column(asked)) != unit_column(wanted):
             shell = "" if named is None else f" ... --person {shlex.quote(named)}"
+            held = unit_column(wanted)
+            how = "" if held is None else f" ([unit] with person = {json.dumps(held, ensure_ascii=False)} and rows = 8)"
             raise SchemaError(
                 f"the account {self.dataset!r} protects {unit_text(wanted)}, the release {unit_text(asked)}; declare "
-                f"the unit of the account in the schema, or charge an account with the unit of the release: "
+                f"the unit of the account in the schema{how}, or charge an account with the unit of the release: "
                 f"Account.create(..., unit=domain.unit) or 'discreet account create{shell}'"
             )
 

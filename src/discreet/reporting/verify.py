@@ -108,7 +108,7 @@ def verify(
     if page is not None:
         case.read_page(page)
     case.sign(account)
-    case.pages()
+    case.pages(account)
     case.account(account)
     case.made.rests = f"{_RESTS} {case.vouches()}."
     return case.made
@@ -180,7 +180,12 @@ class _Case:
         if stray := [shown(p.name) for p in inside if not p.name.startswith("part-") and p.stat().st_size]:
             self.add(about, "file", False, f"files in the folder are no part of the table: {', '.join(stray)}")
         if path.is_file() and kind_of(path) in ("", "job", "table"):
-            self.add(about, "promise", None, f"{_OPEN}there is no guarantee in the file or next to it")
+            self.add(
+                about,
+                "promise",
+                None,
+                f"{_OPEN}there is no guarantee in it, and no {shown(promise_place(path).name)} next to it; ask for that file",
+            )
             return
         found = self.found[path] = examine(path)
         promise = found.guarantee
@@ -278,7 +283,7 @@ class _Case:
 
     # ---- pages
 
-    def pages(self) -> None:
+    def pages(self, account: Path | None) -> None:
         """Check that each page is about a given file, states its promise, and shows what it states."""
         for path, facts in self.facts.items():
             about, text = shown(path.name), self.texts[path]
@@ -286,7 +291,11 @@ class _Case:
                 self.add(about, "page", False, "the page was edited: it does not show what it was written with")
             file = next((f for f, digest in self.digests.items() if digest == facts["file_sha256"]), None)
             if file is None:
-                said = f"it is the page of another file: {shown(facts['file'])}, SHA-256 {facts['file_sha256']}"
+                changed = facts["file"] in [f.name for f in self.found]
+                said = (
+                    "the file as it is now is not the one of the page" if changed else "it is the page of another file"
+                )
+                said += f": {shown(facts['file'])}, SHA-256 {shown(facts['file_sha256'])}"
                 self.add(about, "page", False, said)
                 continue
             if self.found[file].guarantee is None:
@@ -294,7 +303,8 @@ class _Case:
                 continue
             self._same_promise(about, facts, self.found[file])
             self._same_text(path, file, facts, text)
-            stated = {**facts["about"], **json.loads(facts["given"]), "account": facts["account"], "page_made": None}
+            stated = {**facts["about"], **json.loads(facts["given"]), "page_made": None}
+            stated["account"] = facts["account"] if account is None else None  # compared below
             if added := [shown(name) for name, said in stated.items() if said]:
                 self.add(about, "stated", None, f"stated by its maker alone: {', '.join(added)}")
             if facts["account"] is not None:
