@@ -137,7 +137,7 @@ class _Case:
         """Read one file: a signature, a page, or something with a promise."""
         if path.name.endswith(SIGNATURE_ENDING) and path.is_file():
             self._read_signature(shown(path.name), path.read_bytes())
-        elif path.is_file() and _begins(path).lstrip().lower().startswith(b"<!doctype html"):
+        elif path.is_file() and path.read_bytes()[:64].lstrip().lower().startswith(b"<!doctype html"):
             self.read_page(path)
         else:
             described = path.parent / path.name.removesuffix(PROMISE_ENDING)
@@ -180,12 +180,8 @@ class _Case:
         if stray := [shown(p.name) for p in inside if not p.name.startswith("part-") and p.stat().st_size]:
             self.add(about, "file", False, f"files in the folder are no part of the table: {', '.join(stray)}")
         if path.is_file() and kind_of(path) in ("", "job", "table"):
-            self.add(
-                about,
-                "promise",
-                None,
-                f"{_OPEN}there is no guarantee in it, and no {shown(promise_place(path).name)} next to it; ask for that file",
-            )
+            needed = f"no {shown(promise_place(path).name)} next to it; ask for that file"
+            self.add(about, "promise", None, f"{_OPEN}there is no guarantee in it, and {needed}")
             return
         found = self.found[path] = examine(path)
         promise = found.guarantee
@@ -291,11 +287,8 @@ class _Case:
                 self.add(about, "page", False, "the page was edited: it does not show what it was written with")
             file = next((f for f, digest in self.digests.items() if digest == facts["file_sha256"]), None)
             if file is None:
-                changed = facts["file"] in [f.name for f in self.found]
-                said = (
-                    "the file as it is now is not the one of the page" if changed else "it is the page of another file"
-                )
-                said += f": {shown(facts['file'])}, SHA-256 {shown(facts['file_sha256'])}"
+                same = " of this name" * (facts["file"] in [f.name for f in self.found])
+                said = f"it is the page of another file{same}: {shown(facts['file'])}, SHA-256 {facts['file_sha256']}"
                 self.add(about, "page", False, said)
                 continue
             if self.found[file].guarantee is None:
@@ -327,16 +320,18 @@ class _Case:
     def _same_text(self, path: Path, file: Path, facts: Any, text: str) -> None:
         """Write the page again, and compare what it shows. A page that a known key signed may be taken as it is."""
         about, digest, said = shown(path.name), (facts["behind"] or {}).get("digest"), ""
-        behind = next((f for f, found in self.found.items() if digest and _seal(found) == digest), None)
+        behind = next(
+            (f for f, found in self.found.items() if digest and getattr(found.guarantee, "digest", None) == digest),
+            None,
+        )
         if facts["reported_by"] != __version__:
             said = f"it was written by version {shown(facts['reported_by'])}, and this is {__version__}"
         elif digest and behind is None:
             said = f"give {shown(facts['behind']['file'])} too, which it describes"
-        if said and self.keys and any(self._covered(path, s) for s in self.good):
-            self.add(about, "text", None, f"not written again to compare; it is what was signed. To do so: {said}")
-            return
         if said:
-            self.add(about, "text", None, f"{_OPEN}whether the page shows only this: {said}")
+            signed = self.keys and any(self._covered(path, s) for s in self.good)
+            what = "it is what was signed, not written again to compare" if signed else f"{_OPEN}if it shows only this"
+            self.add(about, "text", None, f"{what}: {said}")
             return
         try:
             again = page_again(file, facts, behind)
@@ -356,12 +351,10 @@ class _Case:
     def account(self, path: Path | None) -> None:
         """Check that the account knows the files, holds every head that was seen, and has room."""
         if path is None:
-            for file, found in self.found.items():
-                if found.guarantee is not None:
-                    named = account_of(found.guarantee)
-                    said = "is not named" if named is None else f"of {named!r} was not given"
-                    more = "what else was released about these people is not known"
-                    self.add(shown(file.name), "account", None, f"the account {said}: {more}")
+            for file, promise in ((f, found.guarantee) for f, found in self.found.items() if found.guarantee):
+                said = "is not named" if (named := account_of(promise)) is None else f"of {named!r} was not given"
+                said = f"the account {said}: what else was released about these people is not known"
+                self.add(shown(file.name), "account", None, said)
             return
         about = shown(path.name)
         try:
@@ -387,11 +380,9 @@ class _Case:
                 self.add(about, "head", False, f"what was signed is about the account {charged['dataset']!r}")
             elif made.about == "account" and charged["head"].removeprefix("sha256:") in lines:
                 self.add(about, "signature", True, f"it contains the head that was signed {made.time}")
-        for file, found in self.found.items():
-            if found.guarantee is not None:
-                digest = found.guarantee.digest or f"sha256:{self.digests[file]}"
-                holds, said = _booked(found.guarantee, digest, book, lines)
-                self.add(shown(file.name), "account", holds, said)
+        for file, promise in ((f, found.guarantee) for f, found in self.found.items() if found.guarantee):
+            digest = promise.digest or f"sha256:{self.digests[file]}"
+            self.add(shown(file.name), "account", *_booked(promise, digest, book, lines))
 
     def _balances(self, about: str, whole: list[bytes], lines: dict[str, int]) -> None:
         """Compare what each page says about the account with the account as it was then: its first lines."""
@@ -402,16 +393,9 @@ class _Case:
             with TemporaryDirectory() as folder:
                 then = Path(folder) / "account"
                 then.write_bytes(b"\n".join([*whole[:number], b""]))
-                known = facts["digest"] or f"sha256:{facts['file_sha256']}"
-                was = Account(then).balance(known)
-            wrong = [name for name, value in was.items() if told.get(name) != value]
-            if wrong:
-                said = f"it states another {' and '.join(wrong)} than the account {about} had then"
-                self.add(shown(page.name), "account", False, said)
-
-
-def _seal(found: Findings) -> str | None:
-    return None if found.guarantee is None else found.guarantee.digest
+                was = Account(then).balance(facts["digest"] or f"sha256:{facts['file_sha256']}")
+            if wrong := " and ".join(name for name, value in was.items() if told.get(name) != value):
+                self.add(shown(page.name), "account", False, f"it states another {wrong} than {about} had then")
 
 
 def account_of(promise: Guarantee) -> str | None:
@@ -431,7 +415,7 @@ def _booked(promise: Guarantee, digest: str, book: Account, lines: Collection[st
         return False, f"the account does not know this file ({digest})"
     try:
         cost = book.cost_of(promise)
-    except DiscreetError as error:
+    except _UNREADABLE as error:  # its parameters may be anything
         return False, f"the account cannot have been charged for it: {error}"
     if cost.get("terms") != entry.terms or entry.seeded < promise.seeded:
         return False, f"entry {entry.number} of the account states other terms than the file"
@@ -455,16 +439,8 @@ def _plain(text: str) -> str:
     return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
-def _begins(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(64)
-
-
 def _pieces(page: str) -> list[str]:
     """Return a page as tags and texts. Places in drawings are rounded: machines may differ in the last digit."""
-    places = r' (?:d|x|y|cx|cy|width|height|transform)="[^"]*"'
-    return re.split(r"(<[^>]*>)", re.sub(places, lambda m: re.sub(r"[0-9]+\.[0-9]+", _rounded, m[0]), page))
-
-
-def _rounded(number: re.Match[str]) -> str:
-    return f"{float(number[0]):.0f}"
+    places, number = r' (?:d|x|y|cx|cy|width|height|transform)="[^"]*"', r"[0-9]+\.[0-9]+"
+    round_all = lambda m: re.sub(number, lambda n: f"{float(n[0]):.0f}", m[0])  # noqa: E731
+    return re.split(r"(<[^>]*>)", re.sub(places, round_all, page))
