@@ -107,6 +107,7 @@ KEPT = {
         "{}.parquet"),
     "anonymize.release": ("anonymize", "t.csv", *SCHEMA, "--k", "3", "-o", "{}"),
     "perturb.release": ("perturb", "t.csv", *SCHEMA, "--epsilon", "1", "--radius", "1", "-o", "{}"),
+    "query.table": ("query", "t.csv", "SELECT COUNT(*) FROM t", *SCHEMA, "--epsilon", "1", "-o", "{}"),
     "ask.table": ("ask", "s.parquet", "age > 3", "-o", "{}"),
     "sketch.release": (*REPORTS, "-o", "{}"),
     "sketch.counts": (*REPORTS, "-o", "x.bin", "--counts", "{}"),

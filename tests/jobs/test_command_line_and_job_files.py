@@ -87,6 +87,10 @@ def complete(kind: Kind, option: Option | None = None) -> dict[Option, Any]:
     if option.name == "rho":  # the other way to state a budget
         given.pop(kind.option("epsilon"), None)
         given[kind.option("delta")] = 1e-6
+    if kind.name == "query" and option.name == "error":
+        given.pop(kind.option("epsilon"))
+    if kind.name == "query" and option.name == "keys":
+        given[kind.option("delta")] = 1e-6
     if kind.name == "perturb" and method and method not in kind.option("radius").methods:
         given.pop(kind.option("radius"))
     if kind.name == "anonymize" and option.name in ("sample", "delta", "account", "fresh"):

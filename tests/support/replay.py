@@ -116,7 +116,7 @@ def _below(law: Law, count: int, cutoff: int) -> float:
 def install(tape: Tape, patch: pytest.MonkeyPatch) -> None:
     """Let all calls of the gate pass the tape."""
     real = {name: getattr(Hold, name) for name in ("numbers", "vectors", "choose")}
-    of_gate = {name: getattr(Gate, name) for name in ("sparse_counts", "choose_each", "cuts", "quantile")}
+    of_gate = {name: getattr(Gate, name) for name in ("sparse_counts", "choose_each", "cuts", "quantiles")}
 
     def numbers(self: Hold, values: Any, *rest: Any, **more: Any) -> Noisy:
         raw = _values(values)
@@ -125,9 +125,9 @@ def install(tape: Tape, patch: pytest.MonkeyPatch) -> None:
         out = tape.step(label, made.law, made.values, lambda y: _log_law(made.law, np.asarray(y) - raw), raw)
         return Noisy(out, made.law)
 
-    def vectors(self: Hold, table: Any, moves: Any) -> Noisy:
+    def vectors(self: Hold, table: Any, moves: Any, **more: Any) -> Noisy:
         raw = _values(table)
-        made = real["vectors"](self, raw, moves)
+        made = real["vectors"](self, raw, moves, **more)
         return Noisy(
             tape.step(self._entry.label, made.law, made.values, lambda y: _log_law(made.law, y - raw), raw), made.law
         )
@@ -198,18 +198,16 @@ def install(tape: Tape, patch: pytest.MonkeyPatch) -> None:
         out = tape.step(label, ("cuts", price, n_cuts, tuple(runs.n_lines.tolist())), lines, chance)
         return out, numbers_of
 
-    def quantile(self: Gate, label: str, counts: Any, q: Any, price: Epsilon, **grid: Any) -> float:
-        cells, found = counts()
-        made = of_gate["quantile"](self, label, lambda: (cells, found), q, price, **grid)
-        n = grid["n_cells"]
-        runs = Runs.of_counts(np.asarray(cells), np.asarray(found), start=0, stop=n)
-        exact = Fraction(repr(q)) if isinstance(q, float) else Fraction(q)
+    def quantiles(self: Gate, label: str, groups: Any, qs: Any, price: Epsilon, n: int, *kind: Any) -> Any:
+        found = groups()
+        made = of_gate["quantiles"](self, label, lambda: found, qs, price, n, *kind)
+        boxes = [Runs.of_counts(np.asarray(cells), np.asarray(counts), start=0, stop=n) for cells, counts in found]
+        exact = [Fraction(repr(q)) if isinstance(q, float) else Fraction(q) for q in qs]
 
-        def chance(value: float) -> float:
-            k = round((value - grid["low"]) / (grid["high"] - grid["low"]) * n)
-            return _cuts(runs, [exact], price.amount, [k])
+        def chance(lines: Any) -> float:
+            return sum(_cuts(runs, exact, price.amount, row) for runs, row in zip(boxes, lines, strict=True))
 
-        return tape.step(label, ("quantile", price, exact, n), made, chance)
+        return tape.step(label, ("quantiles", price, tuple(exact), n), made, chance)
 
     def keep(self: Any, counts: Any, depth: int) -> Any:
         drawn = real_keep(self, counts, depth)
@@ -239,7 +237,7 @@ def install(tape: Tape, patch: pytest.MonkeyPatch) -> None:
     for name, made in (("numbers", numbers), ("vectors", vectors), ("choose", choose)):
         patch.setattr(Hold, name, made)
     for name, made in (
-        ("sparse_counts", sparse_counts), ("choose_each", choose_each), ("cuts", cuts), ("quantile", quantile),
+        ("sparse_counts", sparse_counts), ("choose_each", choose_each), ("cuts", cuts), ("quantiles", quantiles),
     ):  # fmt: skip
         patch.setattr(Gate, name, made)
     patch.setattr(privtree.PrivTreeTests, "keep", keep)

@@ -20,8 +20,8 @@ import discreet as dc
 from discreet import noise
 from discreet.core.budget.prices import Epsilon
 from discreet.engines import Source
-from discreet.engines.passes.where import WhereMap, WhereSum
-from discreet.synopses.session import _coarsest, _grid, _noisy_ranks
+from discreet.engines.passes.where import GroupMap, GroupSums
+from discreet.synopses.session.measures import _centred, _coarsest, _grid, noisy_ranks
 from gates import gate_of
 
 DOMAIN = dc.Domain({"age": dc.Integer(0, 120), "income": (-100.0, 1000.0), "sex": ["f", "m"]})
@@ -38,6 +38,8 @@ QUESTIONS: dict[str, Any] = {
     "sum": lambda s, e: s.sum("income", epsilon=e),
     "mean": lambda s, e: s.mean("income", epsilon=e),
     "quantile": lambda s, e: s.quantile("income", 0.25, epsilon=e),
+    "variance": lambda s, e: s.variance("income", epsilon=e),
+    "groups": lambda s, e: s.mean("income", by="income", bins=[-100, 200, 400, 1000], epsilon=e),
 }
 
 
@@ -48,58 +50,55 @@ def session(table: Any = PEOPLE, *, domain: Any = DOMAIN, seed: int | None = 1, 
 # ---- noise
 
 
-@pytest.fixture
-def scales(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Fraction, Any]]:
-    """Record the scale and size of the requested noise, and return none."""
-    asked: list[tuple[Fraction, Any]] = []
-
-    def nothing(scale: Any, size: Any = None, rng: object = None) -> Any:
-        asked.append((Fraction(scale), size))
-        return 0 if size is None else np.zeros(size, np.int64)
-
-    monkeypatch.setattr(noise, "discrete_laplace", nothing)
-    return asked
+def laws(answer: dc.Answer) -> list[tuple[str, Any, int, float]]:
+    """What the lines of an answer state: law, scale, numbers drawn, and the price."""
+    return [(d.law, d.scale, d.number, float(line.amount)) for line in answer.guarantee.ledger for d in line.draws]
 
 
-@pytest.mark.unmetered
-def test_noise_is_as_wide_as_one_row_can_matter(scales: list[tuple[Fraction, Any]], monkeypatch: Any) -> None:
-    budgets: list[Any] = []
-    real = noise.quantiles_from_counts
-    monkeypatch.setattr(noise, "quantiles_from_counts", lambda *a, **k: budgets.append(k["epsilon"]) or real(*a, **k))
-    half = Fraction(1, 2)
-    s = session()
-    s.count(epsilon=half)
-    s.histogram("sex", epsilon=half)
-    assert scales == [(Fraction(2), None), (Fraction(2), (2,))]
-    scales.clear()
-    s.sum("age", epsilon=half)  # whole numbers are their own grid: one row adds at most 120
-    s.sum("income", epsilon=half)  # 1000, the bound that is farther from 0, is 2^32 steps from it
-    s.sum("income", epsilon=Fraction(1, 10**6))  # fewer, where noise for more could not be drawn
-    assert [scale for scale, _ in scales] == [240, 2 * 2**32, 10**12]
-    scales.clear()
-    s.mean("income", epsilon=half)  # a quarter each: rows, and steps from the middle
-    assert [scale for scale, _ in scales] == [4, 4 * 2**32]
-    scales.clear()
-    s.quantile("income", epsilon=half)  # a quarter for the cut, a quarter for eleven levels of cells
-    assert budgets == [Fraction(1, 4)]
-    assert scales == [(Fraction(44), (sum(2**level for level in range(10, -1, -1)),))]
+def test_noise_is_as_wide_as_one_row_can_matter_and_groups_cost_one_price() -> None:
+    """The meter compares these lines with what is drawn."""
+    half, s = Fraction(1, 2), session()
+    assert laws(s.count(epsilon=half)) == [("laplace", 2, 1, 0.5)]
+    assert laws(s.histogram("sex", epsilon=half)) == [("laplace", 2, 2, 0.5)]
+    assert laws(s.count(by=["sex", "age"], bins=[0, 30, 60, 121], epsilon=half)) == [("laplace", 2, 6, 0.5)]
+    assert laws(s.distinct("age", by="sex", epsilon=half)) == [("laplace", 2, 2, 0.5)]
+    # Whole numbers are their own grid: one row adds at most 120. 1000, the farther bound, is 2^32 steps from 0; fewer,
+    # where noise for more could not be drawn.
+    assert laws(s.sum("age", by="sex", epsilon=half)) == [("laplace", 240, 2, 0.5)]
+    assert laws(s.sum("income", epsilon=half)) == [("laplace", 2 * 2**32, 1, 0.5)]
+    assert laws(s.sum("income", epsilon=Fraction(1, 10**6)))[0][1] == 10**12
+    assert laws(s.mean("income", by="sex", epsilon=half)) == [("max-norm", 2 * 2**30, 2, 0.5)]
+    assert laws(s.variance("income", epsilon=half)) == [("max-norm", 2 * 2**30, 1, 0.5)]
+    # A quarter for the cut, a quarter for eleven levels of cells.
+    cut, tree = laws(s.quantile("income", by="sex", epsilon=half))
+    assert cut == ("choice", 4, 2, 0.25)
+    assert tree == ("laplace", 44, 2 * sum(2**level for level in range(11)), 0.25)
 
 
-@pytest.mark.unmetered
-def test_persons_pay_for_all_the_rows_that_are_used(scales: list[tuple[Fraction, Any]]) -> None:
-    table = pa.table({"who": ["ann"] * 50 + ["bob"], "x": [0.25] * 51})
-    domain = dc.Domain({"x": (0.0, 1.0)}, unit=dc.Person("who", rows=4))
-    answer = session(table, domain=domain).count(epsilon=1)
-    assert scales == [(Fraction(4), None)]
+def test_persons_pay_for_all_the_rows_that_are_used() -> None:
+    table = pa.table({"who": ["ann"] * 50 + ["bob"], "x": [0.25] * 51, "town": ["a"] * 25 + ["b"] * 26})
+    columns = {"x": (0.0, 1.0), "town": ["a", "b"]}
+    answer = session(table, domain=dc.Domain(columns, unit=dc.Person("who", rows=4))).count(epsilon=math.inf)
     assert answer.value == 5
-    assert answer.guarantee.epsilon == 1
+    answer = session(table, domain=dc.Domain(columns, unit=dc.Person("who", rows=4))).count(by="town", epsilon=1)
+    assert laws(answer) == [("laplace", 4, 2, 1.0)]
     assert answer.guarantee.unit == "one person, with all their rows (at most 4 used)"
+    # Two rows in each of two towns: √2·2 instead of 4 where noise is Gaussian, and it is chosen where it is narrower.
+    many = dc.Person("who", rows=64, group="town", per_group=1)
+    wide = session(table, domain=dc.Domain(columns, unit=many), account=dc.Ledger(epsilon=9, delta=1e-6))
+    found = wide.mean("x", by="town", epsilon=1, delta=1e-6)
+    assert (found.guarantee.delta, found.guarantee.accounting) == (1e-6, "rho")
+    ((law, scale, _, _),) = laws(found)
+    rho = dc.core.budget.Rho.within(Epsilon(1), Fraction(1, 10**6)).amount
+    assert law == "gaussian"
+    assert float(scale) == pytest.approx(math.sqrt(2 * 2**60 * 64 / (2 * float(rho))))
+    assert laws(wide.count(by="town", epsilon=1))[0][0] == "laplace"
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_each_answer_costs_what_it_says_and_no_noise_is_used_twice(name: str) -> None:
     ledger = dc.Ledger(epsilon=3)
-    s = session(account=ledger, seed=None)
+    s = session(pa.concat_tables([PEOPLE] * 100), account=ledger, seed=None)
     answers = [QUESTIONS[name](s, 0.5) for _ in range(4)]
     assert float(ledger.remaining) == 1.0
     assert {a.guarantee.epsilon for a in answers} == {0.5}
@@ -111,11 +110,12 @@ def test_every_cell_has_noise_of_its_own() -> None:
     """Mean square within 5 errors of the law's variance, neighbours uncorrelated; also in the tree of ranks."""
     nobody = np.zeros((0, 1))
     found = session(nobody, domain=dc.Domain({"x": (0.0, 1.0)})).histogram("x", 4000, epsilon=0.5).value
+    assert len(found) == 4000
     law = noise.DiscreteLaplace(2)
     assert abs((found**2).mean() / law.variance - 1) < 5 * math.sqrt(5 / 4000)
     assert abs((found[1:] * found[:-1]).mean()) < 5 * law.variance / math.sqrt(4000)
     price = Epsilon(13)
-    below, law, used = _noisy_ranks(gate_of(price), "ranks", np.zeros(4096, np.int64), price)
+    (below,), law, used = noisy_ranks(gate_of(price), "ranks", np.zeros((1, 4096), np.int64), price)
     assert (law.scale, used[:5].tolist(), used[-1]) == (1, [0, 1, 1, 2, 1], 1)
     single = below[1::2] - below[:-1:2]  # the noise of every other cell
     assert abs((single**2).mean() / law.variance - 1) < 5 * math.sqrt(5 / 2048)
@@ -159,6 +159,12 @@ def test_what_is_asked_is_checked_before_anything_is_charged() -> None:
         lambda: s.count({"sex": ["y"]}, epsilon=0.1),
         lambda: s.count({"age": 3.5}, epsilon=0.1),
         lambda: s.count("age", epsilon=0.1),
+        lambda: s.count(by="income", epsilon=0.1),
+        lambda: s.count(by="town", keys="private", epsilon=0.1),
+        lambda: s.count(epsilon=0.1, error=3),
+        lambda: s.mean("income", error=3),
+        lambda: s.quantile("income", error=3),
+        lambda: s.distinct("income", epsilon=0.1),
         lambda: s.quantile("age", 1.5, epsilon=0.1),
         lambda: s.histogram("income", 0, epsilon=0.1),
         lambda: s.count(epsilon=0),
@@ -207,7 +213,9 @@ def test_missing_values_with_a_cell_of_their_own_are_in_no_mean() -> None:
     assert s.sum("x", epsilon=math.inf).value == pytest.approx(4, abs=1e-3)
     assert s.quantile("x", epsilon=math.inf).value <= 3.01
     shown = s.histogram("x", 2, epsilon=math.inf)
-    assert (shown.labels, shown.value.tolist()) == ([0.0, 4.0, None], [2, 0, 3])
+    assert (shown.labels, shown.value.tolist()) == ([(0.0, 4.0), (4.0, 8.0), None], [2, 0, 3])
+    assert s.count("x is missing", epsilon=math.inf).value == 3
+    assert s.count("not x > 2", epsilon=math.inf).value == 1  # neither true nor false of missing values
     assert s.count({"x": (0, 8)}, epsilon=math.inf).value == 2
 
 
@@ -265,27 +273,32 @@ def test_no_row_adds_more_than_the_noise_is_made_for(
 ) -> None:
     """Rows add whole steps to a sum and to that of a mean: at most the number that the scale is computed from."""
     domain = dc.Domain({"x": (low, low + width)})
-    column, price = domain.columns[0], Fraction(epsilon)
+    column, price = domain.columns[0], Epsilon(Fraction(epsilon))
     ends = [Fraction(column.low), Fraction(column.high)]
-    for origin in (Fraction(0), sum(ends) / 2):
-        far, step, rounded = _grid(column, origin, price)
-        assert far * step == max(abs(end - origin) for end in ends)
-        assert far / price <= 10**12 or far == math.ceil(_coarsest(column, origin))
-        base = round(sum(ends) / 2 / step) if origin == 0 else 0
-        job = WhereSum(WhereMap(domain, None), float(base * step + origin), float(step), -far - base, far - base)
-        for x in rows:
-            n_rows, added = job.result(_run(job, x))
-            assert n_rows == (not math.isnan(x))
-            assert abs(base * n_rows + added) <= far
-            held = Fraction(min(max(x, column.low), column.high)) if n_rows else 0
-            place = (base * n_rows + added) * step + origin * n_rows
-            assert abs(place - held) <= rounded * step + Fraction(1e-9) * max(abs(end) for end in ends)
+    far, step = _grid(column, price)
+    assert far * step == max(abs(end) for end in ends)
+    assert far / price.amount <= 10**12 or far == math.ceil(_coarsest(column))
+    base, grid = round(sum(ends) / 2 / step), _centred(column, price)
+    added = GroupSums(GroupMap(domain, domain), 0, float(base * step), float(step), -far - base, far - base)
+    mean = GroupSums(GroupMap(domain, domain), 0, float(grid.middle), float(grid.step), -grid.far, grid.far, grid.whole)
+    slack = Fraction(1e-9) * max(abs(end) for end in ends)
+    for x in rows:
+        n_rows, steps = _run(added, x)
+        assert n_rows == (not math.isnan(x))
+        held = Fraction(min(max(x, column.low), column.high)) if n_rows else 0
+        assert abs(base * n_rows + steps) <= far
+        assert abs((base * n_rows + steps) * step - held) <= step / 2 + slack
+        n_rows, steps, square = _run(mean, x)
+        assert max(abs(steps) * grid.times, abs(square)) <= grid.whole
+        place = n_rows * grid.middle + steps * grid.step
+        assert abs(place - held) <= Fraction(grid.rounded) * grid.step + slack
+        assert abs(square - n_rows * grid.whole * (2 * Fraction(steps, grid.far) ** 2 - 1)) <= 1
 
 
-def _run(job: WhereSum, x: float) -> Any:
+def _run(job: GroupSums, x: float) -> list[int]:
     adder = job.start()
     adder.add(job.prepare([np.array([x])]))
-    return adder.result()
+    return [int(v) for v in job.result(adder.result())[:, 0]]
 
 
 def test_a_file_answers_as_the_table_in_memory_does(tmp_path: Path) -> None:
@@ -296,9 +309,10 @@ def test_a_file_answers_as_the_table_in_memory_does(tmp_path: Path) -> None:
         assert all(np.array_equal(here.value, there.value) for there in files), name
 
 
-def test_a_mean_of_few_rows_is_not_known() -> None:
-    low, high = session(PEOPLE).mean("income", epsilon=0.05).interval(0.95)
-    assert (low, high) == (-100.0, 1000.0)
+def test_figures_of_few_rows_are_marked_and_not_known() -> None:
+    found = session(PEOPLE).mean("income", epsilon=0.05)
+    assert (found.interval(0.95), found.few) == ((-100.0, 1000.0), True)
+    assert session(PEOPLE).variance("income", epsilon=0.05).interval(0.95) == (0.0, 550.0**2)
 
 
 def test_no_row_makes_a_question_fail() -> None:
@@ -306,7 +320,7 @@ def test_no_row_makes_a_question_fail() -> None:
     nobody = odd.slice(0, 0)
     for table in (odd, nobody):
         s = session(table, domain=dc.Domain({"x": (0.0, 1.0)}))
-        for ask in (s.count, s.sum, s.mean, s.quantile, s.histogram):
+        for ask in (s.count, s.sum, s.mean, s.quantile, s.quantiles, s.variance, s.histogram):
             answer = ask(epsilon=1) if ask == s.count else ask("x", epsilon=1)
             low, high = answer.interval()
             assert np.all(np.asarray(low) <= np.asarray(high))
@@ -318,4 +332,106 @@ def test_answers_are_printed_in_one_line() -> None:
     assert re.fullmatch(
         r"Answer\(0\.\S+: 95 % interval 0\.\S+ to 0\.\S+, epsilon 2\)", repr(session.mean("x", epsilon=2))
     )
-    assert re.fullmatch(r"Answer\(0\.0 \S+, .+, 6 more: epsilon 2\)", repr(session.histogram("x", epsilon=2)))
+    shown = repr(session.histogram("x", epsilon=2))
+    assert re.fullmatch(r"Answer\(0 to 0\.1 \S+, .+, 6 more; 8 with few rows: epsilon 2\)", shown)
+
+
+# ---- groups
+
+
+def towns(n: int = 4000) -> pa.Table:
+    rng = np.random.default_rng(4)
+    town = rng.choice(["ash", "birch", "cedar"], n, p=[0.6, 0.3, 0.1])
+    age = np.clip(rng.normal(40, 15, n).round(), 17, 90).astype(int)
+    return pa.table({"town": town, "age": age, "pay": np.where(rng.random(n) < 0.4, 0.0, rng.exponential(200, n))})
+
+
+TOWNS = dc.Domain({"town": ["ash", "birch", "cedar"], "age": dc.Integer(17, 90), "pay": (0.0, 1000.0)})
+
+
+def test_without_noise_groups_are_those_of_a_database() -> None:
+    """All figures, by two columns, under a condition with 'or' and a strict bound: the same as DuckDB's."""
+    people = towns()
+    con = pytest.importorskip("duckdb").connect()
+    con.register("t", people)
+    where = "pay > 0 and (age < 30 or not town = 'ash')"
+    wanted = con.sql(
+        "select town, case when age < 35 then 17 when age < 60 then 35 else 60 end as a, count(*), sum(age), "
+        "avg(least(pay, 1000)), var_pop(least(pay, 1000)), count(distinct age), "
+        f"quantile_disc(age, 0.1), quantile_disc(age, 0.5) from t where {where} group by all order by 1, 2"
+    ).fetchall()
+    s = session(people, domain=TOWNS)
+    how: Any = {"by": ["town", "age"], "bins": [17, 35, 60, 91], "where": where, "epsilon": math.inf}
+    figures = [s.count(**how), s.sum("age", **how), s.mean("pay", **how), s.variance("pay", **how)]
+    figures += [s.distinct("age", **how), s.quantiles("age", [0.1, 0.5], **how)]
+    columns = [np.atleast_2d(f.value.T) for f in figures]
+    made = [row for row in zip(figures[0].labels, np.vstack(columns).T.tolist(), strict=True) if row[1][0]]
+    assert [(label[0], label[1][0]) for label, _ in made] == [row[:2] for row in wanted]
+    for (_, found), row in zip(made, wanted, strict=True):
+        assert found[:4] == pytest.approx([float(v) for v in row[2:6]], rel=1e-6, abs=1e-4)
+        assert found[4] == row[6]
+        assert np.abs(np.array(found[5:]) - row[7:]).max() <= 1
+
+
+def test_frames_have_a_row_per_group_and_the_largest_come_first() -> None:
+    s = session(towns(), domain=TOWNS)
+    frame = s.quantiles("age", [0.25, 0.5], by="town", epsilon=5).to_pandas()
+    assert list(frame.columns) == ["town", "q", "estimate", "std_error", "low", "high", "few"]
+    assert len(frame) == 6
+    assert (frame.estimate == frame.estimate.round()).all()
+    assert ((frame.low <= frame.estimate) & (frame.estimate <= frame.high)).all()
+    top = s.top_k("age", 3, by="town", epsilon=5)
+    assert [label[0] for label in top.labels] == ["ash"] * 3 + ["birch"] * 3 + ["cedar"] * 3
+    assert (np.diff(top.value.reshape(3, 3)) <= 0).all()
+    assert s.crosstab("town", "age", bins={"age": [17, 40, 91]}, epsilon=5).to_polars().shape == (6, 8)
+
+
+@pytest.mark.parametrize("how", [{"by": "town"}, {"by": "age", "bins": [17, 30, 91], "where": "pay > 0"}])
+def test_intervals_of_groups_cover_as_often_as_they_say(how: Any) -> None:
+    """Of 40 purchases of 2 or 3 groups each, at 95 %; below 85 % by chance in fewer than 1 of 10^3 runs."""
+    s = session(towns(1500), domain=TOWNS, seed=8)
+    for ask in (s.count, *(lambda verb=v, **k: verb("pay", **k) for v in (s.sum, s.mean, s.variance))):
+        truth, held = ask(**how, epsilon=math.inf).value, []
+        for _ in range(40):
+            low, high = ask(**how, epsilon=0.5).interval(0.95)
+            held.append((low <= truth) & (truth <= high))
+        assert np.mean(held) > 0.85
+
+
+def test_the_noise_of_a_mean_is_that_of_its_formula() -> None:
+    """Over 200 purchases the spread is the stated error, within 20 %: four of its own errors."""
+    s = session(towns(2000), domain=TOWNS, seed=9)
+    found = [s.mean("age", epsilon=1) for _ in range(200)]
+    assert np.std([f.value for f in found]) == pytest.approx(np.mean([f.std_error for f in found]), rel=0.2)
+    bought = s.mean("age", error=0.2, rows=2000)  # at most: the mean may be anywhere between the bounds
+    assert 0.2 / math.sqrt(2) <= bought.std_error <= 0.2
+    again = s.mean("age", error=0.01, of=bought, rows=s.count(epsilon=1))
+    assert again.guarantee.epsilon < bought.guarantee.epsilon
+
+
+def test_keys_can_be_selected_privately() -> None:
+    names = [*["ash"] * 300, *["birch"] * 200, "hidden"]
+    people = pa.table({"town": names, "age": [30] * 501, "who": [f"p{i // 2}" for i in range(501)]})
+    ages = {"age": dc.Integer(17, 90)}
+    for unit, rows in (("row", 1), (dc.Person("who", rows=2), 2)):
+        ledger = dc.Ledger(epsilon=4, delta=1e-6)
+        s = session(people, domain=dc.Domain(ages, unit=unit), account=ledger)
+        found = s.mean("age", by="town", keys="private", epsilon=4, delta=1e-6)
+        assert found.labels == ["ash", "birch"]
+        assert found.value == pytest.approx([30, 30], abs=6)
+        assert found.guarantee.epsilon == 3
+        assert any("town at epsilon 1, delta 1e-06" in text for text in found.guarantee.assumptions)
+        assert float(ledger.remaining) == 0
+        assert laws(found)[0][1] == Fraction(found.guarantee.ledger[0].draws[0].moves * rows, 3)
+
+
+def test_explaining_reads_and_charges_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Source, "run", lambda *a, **k: pytest.fail("rows were read"))
+    ledger = dc.Ledger(epsilon=1)
+    s = session(towns(10), domain=TOWNS, account=ledger)
+    plan = s.explain("sum", "pay", by="town", epsilon=0.5)
+    assert (plan.groups, plan.price, plan.unit) == (3, "epsilon 0.5", "one row")
+    assert plan.to_dict()["figures"][0]["std_error"] == pytest.approx(math.sqrt(2) * 1000 / 0.5, rel=1e-3)
+    same = s.explain("SELECT town, SUM(pay) FROM t GROUP BY town", epsilon=0.5)
+    assert same.lines == plan.lines
+    assert float(ledger.remaining) == 1

@@ -51,7 +51,7 @@ SHOWN = {
     "sketch-plan": sketch.show_plan, "distinct": sketch.show_bitmap, "overlap": sketch.show_overlap,
     "risk": tables.show_risk, "attack": tables.show_attack, "audit": evidence.show, "report": tables.show_report,
     "compare": tables.show_report,
-    "plan": plan.show, "ask": ask.show,
+    "plan": plan.show, "ask": ask.show, "query": ask.show_bought,
 }  # fmt: skip
 for _kind in KINDS.values():
     _extra = {"list": evidence.listed} if _kind.name == "audit" else None
@@ -133,7 +133,7 @@ def _tell(result: Any) -> None:
 #: The verbs in the order in which a newcomer needs them.
 _PANELS = {
     "Start here": ("demo", "choose", "data", "plan", "schema", "account", "key", "run", "studio", "prepare"),
-    "Release": ("synopsis", "synthesize", "cluster", "anonymize", "perturb", "sketch", "collect"),
+    "Release": ("synopsis", "synthesize", "cluster", "query", "anonymize", "perturb", "sketch", "collect"),
     "Check and show": ("verify", "report", "ask", "risk", "compare", "attack", "audit", "study"),
 }
 

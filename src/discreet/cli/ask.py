@@ -1,4 +1,4 @@
-"""Output of `ask`."""
+"""Output of `ask` and `query`."""
 
 from typing import Any
 
@@ -62,3 +62,32 @@ def _show_groups(groups: Any, level: float) -> None:
         console.print("A negative count means few rows or none. It is kept, so that groups add up.")
     if len(groups) > _MOST:
         console.print(f"and {len(groups) - _MOST:,} more groups; use --json or -o for all")
+
+
+def show_bought(result: Any) -> None:
+    """Show the figures of `query` by group, or what they would cost."""
+    told = result.figures
+    if "figures" in told:
+        console.print(f"[bold]{told['groups']:,} group(s) for {told['price']}[/], for {told['unit']}", highlight=False)
+        rows = [[f["figure"], f["noise"], _text(f["std_error"], "not known beforehand")] for f in told["figures"]]
+        show_table("Expected", ["figure", "noise", "standard error"], rows, right=("standard error",))
+        console.print("Nothing was read or charged.")
+        return
+    shown = told["groups"][:_MOST]
+    names = list(shown[0]) if shown else []
+    show_table(f"{100 * told['level']:g} % intervals", names, [[_text(row[n]) for n in names] for row in shown])
+    if len(told["groups"]) > _MOST:
+        console.print(f"and {len(told['groups']) - _MOST:,} more groups; use --json or -o for all")
+    if any(row.get("few") for row in shown):
+        console.print("[yellow]few: the noisy number of rows is small. Do not rely on these groups.[/]")
+    price = f"epsilon {told['epsilon']:g}" + (f", delta {told['delta']:g}" if told["delta"] else "")
+    keys = [text for text in result.guarantee.assumptions if "selected privately" in text]
+    console.print(escape("; ".join([f"Cost: {price}, for {told['unit']}", *keys])) + ".", highlight=False)
+    show_files(*result.files.values())
+    warn_if_seeded(told["seeded"])
+
+
+def _text(value: Any, missing: str = "no value") -> str:
+    if isinstance(value, bool):
+        return "few" if value else ""
+    return missing if value is None else f"{value:,.6g}" if isinstance(value, float) else str(value)

@@ -19,7 +19,7 @@ from discreet.engines.passes.lattice import BallPass, batch_rows
 from discreet.engines.passes.marginals import MarginalsPass
 from discreet.engines.passes.sums import BoxedMap, CellSums, SumsPass
 from discreet.engines.passes.tally import Adder, CellCounts, CountPass, KeyedNumbers, Pass
-from discreet.engines.passes.where import WhereSum
+from discreet.engines.passes.where import GroupSums
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.memory import ArrayTable
 from discreet.engines.tables.part import (
@@ -119,8 +119,8 @@ class Source:
         """Count rows by group and add up their clipped offsets, in one pass. Return raw numbers, the count first."""
         return job.result(self.run(job, batch_rows(len(job.domain))))
 
-    def where_sum(self, job: WhereSum) -> tuple[int, int]:
-        """Count the rows that satisfy conditions and add up one of their columns, in one pass. Return raw numbers."""
+    def group_sums(self, job: GroupSums) -> IntArray:
+        """Count rows by group and add up one of their columns, in one pass. Return raw numbers."""
         return job.result(self.run(job))
 
     @property

@@ -59,8 +59,8 @@ def private_categories(
     values : list, NumPy array, Arrow array, pandas or Polars series
         One word per row: text without surrounding blanks, or whole numbers, taken as their digits. Rows with missing,
         empty or invalid text are left out.
-    persons : the same
-        The person of each row. Rows without a person are left out.
+    persons : the same, or "row"
+        The person of each row; rows without a person are left out. With "row", the unit of privacy is one row.
     epsilon : float
         Budget, from 1e-4. ``math.inf`` returns every word that someone counts for, without privacy.
     delta : float
@@ -69,7 +69,7 @@ def private_categories(
         Most words per person, drawn at random. It bounds the work; privacy does not need it.
     ledger : Ledger or Account, optional
         Charged ``epsilon`` and ``delta`` under the label "categories", before the data are read. It must have been
-        opened with a δ; an account must be one for persons.
+        opened with a δ; an account must be one for the same unit.
     rng : None, int or Generator
         See `discreet.noise.generator`.
 
@@ -115,9 +115,11 @@ def private_categories(
     most = None if rows is None else checks.whole("rows", rows, low=1)
     price = Approx(Epsilon(budget), share)
     # An account of rows refuses a promise to persons.
-    unit = Person(getattr(ledger, "person", None) or "persons", rows=1)
+    by_row = isinstance(persons, str) and persons == "row"
+    unit: Any = "row" if by_row else Person(getattr(ledger, "person", None) or "persons", rows=1)
     Gate.check(price, ledger=ledger, unit=unit, job="categories")
-    words, whose = texts_of("values", values), texts_of("persons", persons)
+    words = texts_of("values", values)
+    whose = texts_of("persons", np.arange(len(words)) if by_row else persons)
     if len(words) != len(whose):
         raise InvalidArgument("persons", "another number of them", "one person per value", "persons of the same rows")
     gate = Gate.open(price, unit=unit, random_state=rng, ledger=ledger, job="categories", artifact=False)

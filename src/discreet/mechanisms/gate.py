@@ -268,13 +268,15 @@ class Gate:
         kind: Kind = "parallel" if callable(values) or np.ndim(values) else "sequential"
         return self.hold(label, price, kind).numbers(values, COUNT, apart=apart)
 
-    def numbers(self, label: str, values: Any, price: Price, moves: Moves, kind: Kind = "sequential") -> Noisy:
+    def numbers(
+        self, label: str, values: Any, price: Price, moves: Moves, kind: Kind = "sequential", *, apart: bool = False
+    ) -> Noisy:
         """Publish whole numbers with independent noise; ``moves`` bounds the total change by one row."""
-        return self.hold(label, price, kind).numbers(values, moves)
+        return self.hold(label, price, kind).numbers(values, moves, apart=apart)
 
-    def vectors(self, label: str, table: Any, price: Price, moves: Moves) -> Noisy:
+    def vectors(self, label: str, table: Any, price: Price, moves: Moves, *, apart: bool = False) -> Noisy:
         """Publish one vector per disjoint cell, each with a joint draw; ``moves`` bounds the change by one row."""
-        return self.hold(label, price).vectors(table, moves)
+        return self.hold(label, price).vectors(table, moves, apart=apart)
 
     def sparse_counts(self, label: str, cells: Any, price: Epsilon, cutoff: int) -> tuple[IntArray, IntArray, Law]:
         """Publish the counts above a cutoff among more cells than can be listed.
@@ -355,23 +357,27 @@ class Gate:
             lines[chosen] = joint_cuts(runs.only(chosen), n_cuts, price.amount, self._book.stream)
         return lines[np.arange(n_cuts) < numbers[:, np.newaxis]], numbers
 
-    def quantile(
-        self, label: str, counts: Any, q: Any, price: Epsilon, *, low: float, high: float, n_cells: int
-    ) -> float:
-        """Choose the quantile ``q`` on a public grid; ``counts()`` returns cells and their counts.
+    def quantiles(
+        self, label: str, groups: Any, qs: Any, price: Epsilon, n_cells: int, kind: Kind = "parallel"
+    ) -> IntArray:
+        """Choose the quantiles ``qs`` of disjoint groups among the lines of a public grid, one row per group.
+
+        ``groups()`` returns the occupied cells of each group, and their counts.
 
         Privacy
         -------
-        `discreet.noise.quantiles_from_counts`. Price: ε.
+        Neighbours: add or remove one row, which is in one group. `discreet.noise.quantiles_from_counts` in each. Price:
+        ε, once.
         """
-        hold = self.hold(label, price, "sequential")
-        cells, found = counts()
-        with hold.drawing(_choice(price, self._rows(Epsilon), 1)):
-            made = noise.quantiles_from_counts(
-                found, [q], epsilon=price.amount, low=low, high=high,  # type: ignore[arg-type]
-                cells=cells, n_cells=n_cells, rng=self._book.stream,
-            )  # fmt: skip
-        return float(made[0])
+        hold = self.hold(label, price, kind)
+        found = groups()
+        with hold.drawing(_choice(price, self._rows(Epsilon), len(found))):
+            grid: Any = {"epsilon": price.amount, "low": 0, "high": n_cells, "n_cells": n_cells}
+            made = [
+                noise.quantiles_from_counts(counts, qs, cells=cells, rng=self._book.stream, **grid)
+                for cells, counts in found
+            ]
+        return np.rint(np.array(made).reshape(len(found), -1)).astype(np.int64)
 
     @contextmanager
     def stated(self, label: str, price: Approx, law: str) -> Iterator[noise.Generator]:
@@ -445,16 +451,18 @@ class Hold:
 
     def numbers(self, values: Any, moves: Moves = COUNT, *, apart: bool = False) -> Noisy:
         """Draw noise for whole numbers: see `Gate.numbers` and `Gate.counts`."""
-        gate, price = self._gate, self.price
-        found = values() if callable(values) else values
-        unit = Rho if isinstance(price, Rho) else Epsilon
-        rows = gate._rows(unit, apart=apart)
-        if apart and isinstance(price, Rho):
-            price = price * Fraction(gate._rows(Rho), rows)
+        gate, found = self._gate, values() if callable(values) else values
+        price, rows = self._shared(apart)
         law = law_for(price, moves)
         size = found.shape if isinstance(found, np.ndarray) else None
         with self.drawing(law.draw(rows, 1 if size is None else math.prod(size)), "numbers"):
             return Noisy(found + _drawn(law, size, gate._book.stream), law)
+
+    def _shared(self, apart: bool) -> tuple[Price, int]:
+        """Return the price per row and the rows of a unit; in ρ fewer count if its groups are apart."""
+        price, gate = self.price, self._gate
+        rows = gate._rows(Rho if isinstance(price, Rho) else Epsilon, apart=apart)
+        return (price * Fraction(gate._rows(Rho), rows) if apart and isinstance(price, Rho) else price), rows
 
     def choose(self, scores: Any, span: int, sizes: Any = None) -> int:
         """Draw a choice: see `Gate.choose`."""
@@ -466,12 +474,12 @@ class Hold:
             amount: Any = epsilon.amount
             return noise.exponential(found, epsilon=amount, span=span, counts=sizes, rng=gate._book.stream)
 
-    def vectors(self, table: Any, moves: Moves) -> Noisy:
-        """Draw noise for vectors: see `Gate.vectors`."""
+    def vectors(self, table: Any, moves: Moves, *, apart: bool = False) -> Noisy:
+        """Draw noise for vectors: see `Gate.vectors`, and `Gate.counts` for ``apart``."""
         gate, found = self._gate, table() if callable(table) else table
-        law = self.law(moves, found.shape[1])
-        unit = Rho if isinstance(self.price, Rho) else Epsilon
-        with self.drawing(law.draw(gate._rows(unit), len(found)), "vectors"):
+        price, rows = self._shared(apart)
+        law = law_for(price, moves, found.shape[1])
+        with self.drawing(law.draw(rows, len(found)), "vectors"):
             drawn = _drawn(law, found.shape, gate._book.stream)
         drawn += found
         return Noisy(drawn, law)

@@ -19,6 +19,7 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet import noise
+from discreet.core import normal_width
 from discreet.core.budget import Draw, Price, Rho, root
 from discreet.noise.integer import LARGEST_SCALE, max_norm_variance, smallest_scale
 
@@ -34,6 +35,9 @@ class Moves:
     #: Sum of squared changes; needed for prices in ρ. Alone, it means isotropic noise in ε.
     l2_squared: int | None = None
 
+
+#: Gaussian noise that is wider than this is as good as continuous.
+_WIDE = 1000
 
 #: A row changes one of the disjoint counts by 1.
 COUNT = Moves(l1=1, l2_squared=1)
@@ -116,11 +120,7 @@ def law_for(price: Price, moves: Moves = COUNT, dimension: int = 1) -> Law:
 
 
 def reach(law: Law, level: float) -> int:
-    """Return the smallest whole number t with P(|noise| <= t) >= level, for discrete Laplace noise.
-
-    P(|Z| > t) = 2 a^(t+1)/(1 + a) with a = e^(-1/scale).
-    """
-    if not law.scale:
-        return 0
-    alpha = noise.DiscreteLaplace(law.scale).alpha
-    return max(math.ceil(math.log((1 - level) * (1 + alpha) / 2) / math.log(alpha)) - 1, 0)
+    """Return the smallest whole number t with P(|noise| <= t) >= level, for the noise of a single number."""
+    if law.name == "gaussian" and law.scale > _WIDE:
+        return math.ceil(normal_width(level) * float(law.scale)) + 1
+    return law.one.threshold((1 - level) / 2)

@@ -35,6 +35,7 @@ from .queries.answers import Figure as Figure
 from .queries.groups import GroupTable as GroupTable
 from .queries.groups import Marginal as Marginal
 from .session import Answer as Answer
+from .session import QueryPlan as QueryPlan
 from .session import QuerySession as QuerySession
 from .synopsis import Synopsis as Synopsis
 
@@ -58,6 +59,7 @@ __all__ = [
     "ModelSynopsis",
     "OwnBudget",
     "OwnPartitioner",
+    "QueryPlan",
     "QuerySession",
     "Synopsis",
     "TreeSynopsis",

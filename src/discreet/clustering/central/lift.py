@@ -106,10 +106,10 @@ class OnLattice:
             far = np.log(lengths / ends[0]) / math.log(ends[1] / ends[0])
             return np.clip(np.ceil(far * RADIUS_CELLS) - 1, 0, RADIUS_CELLS - 1).astype(np.int64), counts.counts
 
-        found = self.gate.quantile(
-            label, read, surest(quantile, self.n * epsilon.shown), epsilon,
-            low=math.log(ends[0]), high=math.log(ends[1]), n_cells=RADIUS_CELLS,
-        )  # fmt: skip
+        share = surest(quantile, self.n * epsilon.shown)
+        line = self.gate.quantiles(label, lambda: [read()], [share], epsilon, RADIUS_CELLS, "sequential").item()
+        low, high = map(math.log, ends)
+        found = low + line / RADIUS_CELLS * (high - low)
         return max(64, math.ceil(math.exp(found)))
 
     def means(self, label: str, groups: Groups, anchors: FloatArray, radius: int, price: Price) -> Means:

@@ -15,6 +15,12 @@ from .marginals import AxisGrids as AxisGrids
 from .marginals import GroupedMarginal as GroupedMarginal
 from .marginals import MarginalsPass as MarginalsPass
 from .marginals import MarginalTally as MarginalTally
+from .moments import COEFFICIENT as COEFFICIENT
+from .moments import MOST_COEFFICIENT as MOST_COEFFICIENT
+from .moments import UNIT as UNIT
+from .moments import Design as Design
+from .moments import GradientPass as GradientPass
+from .moments import MomentsPass as MomentsPass
 from .tally import DENSE_LIMIT as DENSE_LIMIT
 from .tally import CellCounts as CellCounts
 from .trees import SPREAD_UNITS as SPREAD_UNITS
@@ -22,5 +28,5 @@ from .trees import Cells as Cells
 from .trees import TreeMap as TreeMap
 from .trees import grid_cells as grid_cells
 from .trees import real_bounds as real_bounds
-from .where import WhereMap as WhereMap
-from .where import WhereSum as WhereSum
+from .where import GroupMap as GroupMap
+from .where import GroupSums as GroupSums

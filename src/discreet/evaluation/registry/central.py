@@ -1,4 +1,4 @@
-"""The audited mechanisms of `discreet.synopses` and `discreet.clustering`, on few rows and unusual neighbours."""
+"""The audited mechanisms of synopses, clustering and models, on few rows and unusual neighbours."""
 
 import warnings
 from collections.abc import Iterator
@@ -9,12 +9,13 @@ import numpy as np
 
 from discreet import anonymity, synopses
 from discreet.clustering import DPLloyd, PrivateKMeans
-from discreet.core import Domain, FloatArray, Guarantee, Ledger, Person, epsilon_to_zcdp, later
+from discreet.core import Domain, FloatArray, Guarantee, Integer, Ledger, Person, epsilon_to_zcdp, later
 from discreet.errors import DiscreetWarning
 from discreet.evaluation.audits.features import OneByOne
 from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
 from discreet.evaluation.audits.release_features import LeafFeatures, differing
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
+from discreet.models import PrivateLinearRegression, PrivateLogisticRegression, PrivatePCA
 
 base = later("sklearn.base")
 
@@ -76,6 +77,10 @@ def entries() -> Iterator[AuditedMechanism]:
         delta = _DELTA if settings else 0.0
         yield _few(f"clustering.PrivateKMeans/lift, {name}", partial(_fit, method), _pairs(solid), delta)
     yield _entry("clustering.DPLloyd", DPLloyd(2, epsilon=_EPSILON, domain=line), line)
+    crossed = Domain({"a": (0.0, 1.0), "b": {"categories": [0, 1]}})
+    for model, given in ((PrivateLinearRegression, plane), (PrivateLogisticRegression, crossed), (PrivatePCA, plane)):
+        name, pairs = f"models.{model.__name__}", _CROSSED if given is crossed else _pairs(plane)
+        yield _few(name, partial(_published, model(_EPSILON, given)), pairs)
     yield from _persons()
     yield from _questions()
     yield _drawn_classes()
@@ -106,9 +111,14 @@ def _persons() -> Iterator[AuditedMechanism]:
 def _questions() -> Iterator[AuditedMechanism]:
     """Yield the questions of a session, one by one."""
     line = Domain.box(-1.0, 1.0)
-    asked: dict[str, Any] = {"count": (), "sum": ("x0",), "mean": ("x0",), "histogram": ("x0", 2), "quantile": ("x0",)}
+    asked: dict[str, Any] = {"count": (), "histogram": ("x0", 2)}
+    asked |= dict.fromkeys(("sum", "mean", "variance", "quantile", "quantiles"), ("x0",))
     for name, given in asked.items():
         yield _few(f"synopses.QuerySession/{name}", partial(_asked, name, given, line), _pairs(line))
+    counted, grouped = Domain({"x0": Integer(-1, 1)}), {"by": "x0", "bins": [-1, 0, 1]}
+    ask = partial(_asked, "distinct", ("x0",), counted)
+    yield _few("synopses.QuerySession/distinct", ask, _pairs(line))
+    yield _few("synopses.QuerySession/groups", partial(_asked, "mean", ("x0",), line, **grouped), _pairs(line))
 
 
 def _drawn_classes() -> AuditedMechanism:
@@ -131,10 +141,10 @@ def _drawn(settings: tuple[int, float, float], rows: Any, rng: Any) -> Any:
     return np.array([shown.count("[-1, 0)"), shown.count("[0, 1]")], np.float64)
 
 
-def _asked(question: str, arguments: tuple[Any, ...], domain: Domain, rows: Any, rng: Any) -> Any:
+def _asked(question: str, arguments: tuple[Any, ...], domain: Domain, rows: Any, rng: Any, **how: Any) -> Any:
     """Ask one question of a new session."""
     session = synopses.QuerySession(np.asarray(rows), Ledger(epsilon=_EPSILON), domain=domain, random_state=rng)
-    return np.atleast_1d(getattr(session, question)(*arguments, epsilon=_EPSILON).value)
+    return np.atleast_1d(getattr(session, question)(*arguments, epsilon=_EPSILON, **how).value)
 
 
 def person_pairs() -> tuple[NeighbourPair, ...]:
@@ -173,6 +183,12 @@ def _fit(method: Any, rows: Any, rng: Any) -> Any:
         warnings.simplefilter("ignore", DiscreetWarning)  # so few rows look like none
         fitted = base.clone(method).set_params(random_state=rng).fit(np.asarray(rows))
     return fitted if hasattr(fitted, "cluster_centers_") else fitted.synopsis_
+
+
+def _published(method: Any, rows: Any, rng: Any) -> FloatArray:
+    """Fit a model anew; return what it published."""
+    fitted = base.clone(method).set_params(random_state=rng).fit(np.asarray(rows))
+    return np.append(fitted.moments_.values, getattr(fitted, "gradient_", ()))
 
 
 class MeasuredCounts(OneByOne):

@@ -10,6 +10,7 @@ from discreet.jobs.kinds import (
     distinct,
     perturb,
     plan,
+    query,
     report,
     risk,
     sketch,
@@ -23,6 +24,6 @@ KINDS: dict[str, Kind] = {
     for kind in (
         synopsis.KIND, synthesize.KIND, cluster.KIND, anonymize.KIND, perturb.KIND, sketch.KIND,
         sketch.AGGREGATE, sketch.MERGE, sketch.ESTIMATE, sketch.PLAN, distinct.KIND, distinct.OVERLAP,
-        ask.KIND, risk.KIND, attack.KIND, audit.KIND, report.KIND, report.COMPARE, plan.KIND,
+        ask.KIND, query.KIND, risk.KIND, attack.KIND, audit.KIND, report.KIND, report.COMPARE, plan.KIND,
     )
 }  # fmt: skip

@@ -5,4 +5,6 @@ from .answers import known as known
 from .answers import rows_text as rows_text
 from .answers import wide as wide
 from .ask import column_text as column_text
+from .distributions import edges_of as edges_of
 from .evenness import axis_share as axis_share
+from .groups import places as places

@@ -58,19 +58,22 @@ _QUOTED = r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`"
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%Y.%m.%d", "%d-%m-%Y", "%Y%m%d", "%Y")
 
 
-def parse(domain: Domain, question: object) -> list[Query]:
+def parse(domain: Domain, question: object, *, exact: bool = False) -> list[Query]:
     """Read a question; return boxes that do not overlap and cover it."""
-    return read(domain, question)[0]
+    return read(domain, question, exact=exact)[0]
 
 
-def read(domain: Domain, question: object) -> tuple[list[Query], str]:
-    """Read a question; return boxes that do not overlap and cover it, and what the schema left out of it."""
+def read(domain: Domain, question: object, *, exact: bool = False) -> tuple[list[Query], str]:
+    """Read a question; return boxes that do not overlap and cover it, and what the schema left out of it.
+
+    With ``exact`` it is asked of rows, and a single real number has a place: ``> 0`` leaves out 0.
+    """
     if not isinstance(question, str):
         raise InvalidType("question", question, "a text", _fix(domain, None))
     if len(question) > _LONGEST:
         raise InvalidArgument("question", f"{question[:40]}...", f"at most {_LONGEST:,} characters", _fix(domain, None))
     try:
-        tree = _Reader(domain, question).read()
+        tree = _Reader(domain, question, exact).read()
     except _Wrong as wrong:
         expected, meant = _corrected(domain, question, wrong)
         raise InvalidArgument("question", _short(question), expected, _fix(domain, meant, question)) from None
@@ -84,6 +87,8 @@ def read(domain: Domain, question: object) -> tuple[list[Query], str]:
         )
     boxes: list[Query] = []
     add_boxes(truth_of(tree, axes, edges) == 1, axes, edges, {}, boxes)
+    if exact:  # a column that is named takes part, whatever is said of it
+        boxes = [{**{axis: edges[axis] for axis in axes}, **box} for box in boxes]
     if len(boxes) > MOST_BOXES:
         raise InvalidArgument("question", _short(question), "about fewer combinations", "parts, and their counts added")
     gone = [c.name for i, c in enumerate(domain.columns) if c.missing == "drop" and Said(i, _GONE, True) in found]
@@ -184,8 +189,8 @@ def _short(text: str) -> str:
 class _Reader:
     """Reads tokens from left to right; one of a number, a text, a name, a word, a sign, each with its place."""
 
-    def __init__(self, domain: Domain, question: str) -> None:
-        self.domain, self.question = domain, question
+    def __init__(self, domain: Domain, question: str, exact: bool = False) -> None:
+        self.domain, self.question, self.exact = domain, question, exact
         self.tokens: list[tuple[str, str]] = []
         self.at = self.depth = 0
         place, end = 0, len(question.rstrip())
@@ -438,6 +443,8 @@ def _compare(reader: _Reader, axis: int, column: Column, sign: str, value: tuple
         below, above = at, at + 1
     elif isinstance(column, (Integer, Date)):
         below, above = math.ceil(at) - 0.5, math.floor(at) + 0.5
+    elif reader.exact:
+        below, above = at, math.nextafter(at, _INF)
     elif sign in ("=", "!="):
         fix = f"{name} between {at:g} and {at + 1:g}"
         raise reader.wrong(f"about a stretch of {name}, a number without steps: hardly a row has exactly {at:g}", fix)

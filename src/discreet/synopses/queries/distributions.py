@@ -225,6 +225,11 @@ def _edges(synopsis: Synopsis, axis: int, column: Column, bins: Any) -> FloatArr
         if len(edges) <= _MOST_EDGES + 1:
             return edges
         bins = _EQUAL_BINS
+    return edges_of(column, bins)
+
+
+def edges_of(column: Column, bins: Any) -> FloatArray:
+    """Return the edges of bins of a column of numbers on its axis, from their number or from edges."""
     if isinstance(bins, (int, np.integer)):
         return even_edges(column, checks.whole("bins", bins, low=1, high=10**6))
     fix = f"bins=[{column.low:g}, {column.high:g}]"

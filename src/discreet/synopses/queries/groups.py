@@ -183,10 +183,10 @@ class GroupTable(Frames):
 
         Both ends of a stretch of whole numbers or days belong to it.
         """
-        places = np.indices(self.counts.shape).reshape(len(self.columns), -1)
+        index = np.indices(self.counts.shape).reshape(len(self.columns), -1)
         made: dict[str, pa.Array] = {}
-        for column, bins, at in zip(self.columns, self.bins, places, strict=True):
-            made |= _places(column, [bins[i] for i in at])
+        for column, bins, at in zip(self.columns, self.bins, index, strict=True):
+            made |= places(column, [bins[i] for i in at])
         counts, noise, uneven = (array.ravel() for array in (self.counts, self.noise_errors, self.evenness_errors))
         return pa.table({**made, **_figures(counts, noise, uneven, self.modelled, self.level)})
 
@@ -212,7 +212,7 @@ def _figures(
     return {name: pa.array(np.asarray(values, dtype=np.float64)) for name, values in parts.items()}
 
 
-def _places(column: Column, bins: list[tuple[float, float]]) -> dict[str, pa.Array]:
+def places(column: Column, bins: list[tuple[float, float]]) -> dict[str, pa.Array]:
     if isinstance(column, Categorical):
         return {column.name: _named([None if np.isnan(low) else column.categories[int(low)] for low, _ in bins])}
     low, high = np.array(bins, dtype=np.float64).reshape(-1, 2).T
@@ -236,7 +236,7 @@ def _places(column: Column, bins: list[tuple[float, float]]) -> dict[str, pa.Arr
 
 def place_text(column: Column, pair: tuple[float, float]) -> Any:
     """Return a category, or the ends of a stretch as the column writes them."""
-    found = tuple(a[0].as_py() for a in _places(column, [pair]).values())
+    found = tuple(a[0].as_py() for a in places(column, [pair]).values())
     return found if len(found) > 1 else found[0]
 
 

@@ -1,0 +1,397 @@
+"""Questions one by one, against a budget: a session that answers with noise and refuses when the account is empty.
+
+For a few questions that are known beforehand. A synopsis answers any number of questions for one price.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet import engines
+from discreet.accounts import Account, check_ledger
+from discreet.core import Categorical, Domain, Ledger, Person, as_domain, checks, dialect_of
+from discreet.core.budget import Approx, Epsilon, Wanted
+from discreet.engines.persons import Weights
+from discreet.engines.readers import column_batches
+from discreet.engines.tables import person_key
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
+from discreet.mechanisms import Gate, private_categories
+from discreet.noise.stream import generator
+from discreet.synopses.opening import check_columns, open_release, table
+from discreet.synopses.session.answer import Answer
+from discreet.synopses.session.measures import Count, Distinct, Mean, Measure, Quantiles, Sum, Variance
+from discreet.synopses.session.plan import Lookup, Plan, QueryPlan, rounded_up
+from discreet.synopses.session.plan import names_of as _names
+
+#: The share of ε that pays for keys that are selected privately; δ pays for nothing else.
+_KEY_SHARE = Fraction(1, 4)
+#: The group of a purchase for which no key was selected.
+_NO_KEYS = "(no key was selected)"
+
+
+class QuerySession:
+    """Buy figures from a table one by one, each charged to an account before rows are read.
+
+    Parameters
+    ----------
+    table : array, data frame, table or path
+        What `discreet.engines.open` takes.
+    account : Account or Ledger
+        What pays. A question that it cannot pay is refused with `BudgetExceeded`, and no row is read.
+    domain : Domain, mapping or (low, high)
+        The declared columns: bounds, categories, and the unit of privacy.
+    random_state : None, int or Generator
+        None is secure; anything else marks the guarantees as seeded.
+
+    Notes
+    -----
+    All questions take these options:
+
+    ``where``
+        Which rows: a condition as `Synopsis.ask` takes it (``"age > 30 and sex = 'f'"``), or a mapping from columns to
+        ``(low, high)`` or categories. A row without a value in a column that takes part is left out, unless the
+        column's rule is "own".
+    ``by``, ``bins``
+        Columns to group by: categories, up to 128 whole numbers, or bins, as edges or their number (a mapping by column
+        if there are several). A bin holds its lower edge. All groups together cost one price.
+    ``keys="private"``
+        Groups by columns of text that the domain does not declare. A quarter of ``epsilon``, and ``delta``, select the
+        keys that enough rows or persons have (`private_categories`).
+    ``epsilon``, ``delta``
+        The price. With ``delta``, Gaussian noise is used where it is narrower, as it can be for persons with many rows.
+    ``error``, ``of``, ``rows``
+        Instead of ``epsilon``: the standard error that is wanted, or with ``of`` a share of that number or earlier
+        answer. Means and variances need ``rows``, a public guess of the rows per group or an earlier count.
+
+    Privacy
+    -------
+    Neighbours: add or remove one row, or one person with all their rows where the domain's unit is a `Person`: then at
+    most ``rows`` of them are used, and what follows is said of rows at ε/rows. Each question is ε-differentially
+    private with its own ε, and questions add up (adaptive composition). Groups are disjoint and their keys do not
+    depend on rows, so a row changes the figures of one group only. `discreet.synopses.session.measures` derives the
+    sensitivity and noise of every figure.
+
+    With ``Person("user", rows=g*r, group="town", per_group=r)``, a person has at most r rows in each of g towns: in ε
+    the noise grows with g r, in ρ with √g r, if towns are what is grouped by.
+
+    If the domain has a column of role ``weight``, all answers are weighted: counts and sums by the weights, means and
+    quantiles of the weighted rows. A row counts as up to 64 copies (`discreet.engines.persons.weighted`), so all of
+    this is said of copies at ε/64, and a count has the noise of the declared maximum weight over ε.
+
+    Which rows a condition leaves out is decided row by row. Whether a question is refused depends on arguments, schema
+    and account alone.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> people = dc.datasets.patients()
+    >>> account = dc.Ledger(epsilon=1)
+    >>> session = QuerySession(people.to_arrow(), account, domain=people.domain, random_state=1)
+    >>> answer = session.mean(people.domain.names[0], epsilon=0.5)
+    >>> low, high = answer.interval(0.95)
+    >>> bool(low < answer.value < high), answer.guarantee.epsilon, float(account.remaining)
+    (True, 0.5, 0.5)
+    """
+
+    _dry = False
+
+    def __init__(self, table: Any, account: Any, *, domain: Any, random_state: Any = None) -> None:
+        if not isinstance(account, (Ledger, Account)):
+            raise InvalidType("account", type(account).__name__, "an Account or a Ledger", "account=Ledger(epsilon=1)")
+        check_ledger(account)
+        self.account, self.domain, self._table = account, domain, table
+        # One stream for all questions: with one seed, noise of two answers must not be the same.
+        self._stream = generator(random_state)
+
+    # ---- questions
+
+    def count(self, where: Any = None, *, column: str | None = None, **how: Any) -> Any:
+        """Count rows; with ``column``, those that have a value in it.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> rows = {"age": [25, 31, 40, 62] * 50, "sex": ["f", "m"] * 100}
+        >>> domain = dc.Domain({"age": dc.Integer(17, 90), "sex": ["f", "m"]})
+        >>> session = dc.QuerySession(pa.table(rows), dc.Ledger(epsilon=5), domain=domain, random_state=1)
+        >>> session.count("age > 30 and sex = 'm'", epsilon=1)
+        Answer(99: 95 % interval 96 to 102, epsilon 1)
+        >>> session.count(by=["sex", "age"], bins=[17, 30, 90], epsilon=1)
+        Answer(f/17 to 29 52, f/30 to 89 50, m/17 to 29 4, m/30 to 89 99; 1 with few rows: epsilon 1)
+        """
+        return self._buy({"count": Count(column)}, where, **how)
+
+    def histogram(self, column: str, bins: Any = None, where: Any = None, **how: Any) -> Any:
+        """Count rows by category, or by bins between the declared bounds: their number (10) or edges."""
+        axes = self._released()
+        if bins is None and column in axes.names and not isinstance(axes.column(column), Categorical):
+            bins = 10
+        cut = bins if bins is None or isinstance(bins, Mapping) else {column: bins}
+        return self._buy({"histogram": Count()}, where, by=[*_names(how.pop("by", None)), column], bins=cut, **how)
+
+    def crosstab(self, first: str, second: str, *more: str, where: Any = None, **how: Any) -> Any:
+        """Count rows by two or more columns."""
+        by = [*_names(how.pop("by", None)), first, second, *more]
+        return self._buy({"crosstab": Count()}, where, by=by, **how)
+
+    def top_k(self, column: str, k: int = 10, where: Any = None, **how: Any) -> Any:
+        """Return the ``k`` most frequent values of a column with their counts, by noisy counts of all values.
+
+        All values are counted for one price, so the noise does not grow with ``k``.
+        """
+        k, by = checks.whole("k", k, low=1), [*_names(how.pop("by", None)), column]
+        found = self._buy({"top_k": Count()}, where, by=by, **how)
+        return found.largest(k, len(by) > 1) if isinstance(found, Answer) else found
+
+    def distinct(self, column: str, where: Any = None, **how: Any) -> Any:
+        """Count how many declared categories or whole numbers occur in a column."""
+        if weights := self._declared().weights:
+            raise InvalidArgument("column", column, f"asked without the weight {weights[0]!r}", "another domain")
+        return self._buy({"distinct": Distinct(column)}, where, **how)
+
+    def sum(self, column: str, where: Any = None, **how: Any) -> Any:
+        """Add up the values of a column of numbers, clamped to its declared bounds."""
+        return self._buy({"sum": Sum(column)}, where, **how)
+
+    def mean(self, column: str, where: Any = None, **how: Any) -> Any:
+        """Return the mean of a column of numbers, clamped to its declared bounds.
+
+        If the noisy number of rows is small, the interval is the whole range of the column.
+        """
+        return self._buy({"mean": Mean(column)}, where, **how)
+
+    def variance(self, column: str, where: Any = None, **how: Any) -> Any:
+        """Return the variance of a column of numbers, clamped to its declared bounds; divided by the number of rows."""
+        return self._buy({"variance": Variance(column)}, where, **how)
+
+    def quantile(self, column: str, q: float = 0.5, where: Any = None, **how: Any) -> Any:
+        """Return a quantile of a column of numbers, to a 1024th of its range; 0.5 is the median."""
+        return self._buy({"quantile": Quantiles(column, (checks.probability("q", q),))}, where, **how)
+
+    def quantiles(self, column: str, qs: Any = (0.25, 0.5, 0.75), where: Any = None, **how: Any) -> Any:
+        """Return several quantiles of a column of numbers for one price; whole numbers stay whole."""
+        return self._buy({"quantiles": Quantiles(column, _shares(qs))}, where, **how)
+
+    def sql(self, query: str, *, tables: Mapping[str, Any] | None = None, **how: Any) -> Any:
+        """Answer a SELECT statement: it compiles to the questions above.
+
+        Aggregates are COUNT, COUNT(DISTINCT ...), SUM, AVG, VARIANCE and PERCENTILE_CONT; several share the price
+        equally. WHERE takes the conditions of `Synopsis.ask`, GROUP BY columns, LEFT JOIN a public table of ``tables``
+        with a unique key. Everything else is refused by name. Needs ``sqlglot`` (extra "sql").
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> rows = {"age": [25, 31, 40, 62] * 50, "town": ["Ash", "Birch"] * 100}
+        >>> domain = dc.Domain({"age": dc.Integer(17, 90), "town": ["Ash", "Birch"]})
+        >>> session = dc.QuerySession(pa.table(rows), dc.Ledger(epsilon=5), domain=domain, random_state=1)
+        >>> session.sql("SELECT town, AVG(age) FROM t WHERE age > 30 GROUP BY town", epsilon=4)
+        Answer(Ash 40.0048, Birch 46.1062: epsilon 4)
+        """
+        from discreet.synopses.session import sql
+
+        asked = sql.compiled(query, self._released(), {} if tables is None else tables)
+        return self._buy(asked.measures, asked.where, by=asked.by, lookups=asked.lookups, **how)
+
+    def explain(self, question: str, *arguments: Any, **how: Any) -> QueryPlan:
+        """Return price, unit, noise and expected error of a question, and buy nothing.
+
+        Parameters
+        ----------
+        question : str
+            The name of a question ("mean"), or a SELECT statement.
+        *arguments, **how
+            Its arguments. ``rows`` is a public guess of the rows per group.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> domain = dc.Domain({"age": dc.Integer(17, 90), "sex": ["f", "m"]})
+        >>> session = dc.QuerySession(pa.table({"age": [30], "sex": ["f"]}), dc.Ledger(epsilon=1), domain=domain)
+        >>> session.explain("mean", "age", by="sex", epsilon=0.5, rows=1000)
+        QueryPlan(2 groups for epsilon 0.5; mean of age: max-norm noise, standard error about 0.206 with 1,000 rows per group)
+        """  # noqa: E501
+        dry = copy.copy(self)
+        dry._dry = True
+        if question.strip().lower().startswith("select"):
+            made = dry.sql(question, *arguments, **how)
+        else:
+            checks.choice("question", question, _QUESTIONS)
+            made = getattr(dry, question)(*arguments, **how)
+        assert isinstance(made, QueryPlan)
+        return made
+
+    # ---- what they share
+
+    def _released(self) -> Domain:
+        """Return the declared columns that may be released; no row is read."""
+        return check_columns(self._declared())
+
+    def _declared(self) -> Domain:
+        if isinstance(self.domain, tuple):
+            return as_domain(self.domain, engines.open(table(self._table, None, ())).names)
+        return as_domain(self.domain, ())
+
+    def _buy(
+        self, measures: Mapping[str, Measure], where: Any = None, *, by: Any = (), bins: Any = None, keys: Any = None,
+        epsilon: Any = None, delta: Any = None, error: Any = None, of: Any = None, rows: Any = None,
+        lookups: tuple[Lookup, ...] = (),
+    ) -> Answer | QueryPlan:  # fmt: skip
+        """Charge the account, then read rows and buy every figure; or explain what would be bought."""
+        job, guess = next(iter(measures)) if len(measures) == 1 else "sql", _guess("rows", rows)
+        asked: dict[str, Any] = {"measures": measures, "by": by, "bins": bins, "where": where, "lookups": lookups}
+        declared, selected = self._declared(), self._open_keys(keys, by, delta)
+        if selected:  # as if no key was found
+            declared = _with(declared, [Categorical(name, (_NO_KEYS,)) for name in selected])
+        plan, share = Plan.of(check_columns(declared), **asked), 1 - _KEY_SHARE * bool(selected)
+        if error is not None:
+            epsilon = self._price(plan, declared, epsilon, error, of, guess, share)
+        spare = None if selected else delta  # δ pays for keys alone
+        wanted = Wanted.read(epsilon, None, spare)
+        pure, rho = wanted.pure if wanted.pure.infinite else wanted.pure * share, wanted.rho
+        price, wide = _per_row(declared, plan, pure), False
+        if rho is not None and not (isinstance(declared.unit, Person) and declared.unit.rows == "auto"):
+            gaussian = _per_row(declared, plan, rho)
+            price, wide = (gaussian, True) if plan.wide(price, gaussian) else (price, False)
+        plan.check(epsilon, price)
+        if self._dry:
+            unit = declared.unit.describe() if isinstance(declared.unit, Person) else "one row"
+            return plan.explained(price, unit, _said(epsilon, delta), guess, _step(declared))
+        domain = self.domain
+        if selected:
+            domain = self._select(selected, wanted.pure, delta)
+            plan = Plan.of(check_columns(domain), **asked)
+        told = {} if where is None else {"where": where if isinstance(where, str) else json.dumps(where, default=str)}
+        opening = open_release(
+            self._table, domain, pure.amount if selected else epsilon, self._stream, size_share=None,
+            select=lambda axes: axes.select(plan.reads), ledger=self.account, job=job,
+            asked=told | ({"by": ", ".join(plan.edges)} if plan.edges else {}), delta=spare, gaussian=lambda *_: wide,
+        )  # fmt: skip
+        found = plan.take(opening)
+        promised = opening.promise({"method": "QuerySession", "question": job})
+        sealed = promised.seal(b"".join(np.asarray(one.value, np.float64).tobytes() for one in found.values()))
+        shares = {n: tuple(map(float, m.qs)) for n, m in measures.items() if isinstance(m, Quantiles) and len(m.qs) > 1}
+        return Answer(opening.book(sealed), found, plan.keys(), shares)
+
+    def _price(
+        self, plan: Plan, declared: Domain, epsilon: Any, error: Any, of: Any, rows: float | None, share: Fraction
+    ) -> Fraction:
+        """Return the ε whose noise has the wanted standard error: it depends on arguments alone."""
+        wanted = float(checks.positive("error", error)) * (1.0 if of is None else _guess("of", of) or 0.0)
+        if epsilon is not None:
+            raise InvalidArgument("epsilon", epsilon, "left out with error", "epsilon=None")
+        if not wanted:
+            raise InvalidArgument("of", of, "a number that is not 0", "of=1000")
+        if isinstance(declared.unit, Person) and declared.unit.rows == "auto":
+            raise InvalidArgument("error", error, "given with a declared number of rows per person", "epsilon=1.0")
+        price = _per_row(declared, plan, Epsilon(Fraction(1, 1000)))  # there errors are as large as 1/ε says
+        errors = [e for *_, e in plan.explained(price, "", "", rows, _step(declared)).lines]
+        known = [e for e in errors if e is not None]
+        if len(known) < len(errors):
+            quantiles = any(isinstance(m, Quantiles) for m in plan.measures.values())
+            expected = "left out for quantiles" if quantiles else "given with a guess of the rows per group"
+            raise InvalidArgument("error", error, expected, "epsilon=1.0" if quantiles else "rows=1000")
+        return rounded_up(max(known) / 1000 / wanted / float(share))
+
+    def _open_keys(self, keys: Any, by: Any, delta: Any) -> list[str]:
+        """Return the columns whose keys are to be selected."""
+        if keys is None:
+            return []
+        checks.choice("keys", keys, ("private",))
+        if delta is None:
+            raise InvalidArgument("delta", None, "given with keys='private'", "delta=1e-6")
+        missing = [name for name in _names(by) if name not in self._declared().names]
+        if not missing:
+            raise InvalidArgument("keys", keys, "used if a column of by is not declared", "leaving it out")
+        return missing
+
+    def _select(self, names: list[str], price: Epsilon, delta: Any) -> Domain:
+        """Select the keys of columns privately; return the domain that declares them.
+
+        Privacy
+        -------
+        `private_categories` for each column, at equal shares of a quarter of ε and of δ. The price adds to that of the
+        figures: the guarantee states it, and the account holds both before rows are read.
+        """
+        declared, slack = self._declared(), checks.slack(delta)
+        unit, source = declared.unit, engines.open(self._table, dialect=dialect_of(declared))
+        person = unit.column if isinstance(unit, Person) else None
+        Gate.check(Approx(price, slack), ledger=self.account, unit=unit, job="keys")
+        if source.remote:
+            raise SchemaError("keys of a Spark frame cannot be selected privately; declare the categories")
+        each, part = price * _KEY_SHARE / len(names), slack / len(names)
+        made, paid = [], []
+        for name in names:
+            own = [name] if person is None else [name, person]
+            batches = [found for _, found in column_batches(source, own)]
+            words, *whose = (pa.chunked_array([b[n] for b in batches] or [pa.array([], pa.string())]) for n in own)
+            persons = person_key(whose[0].combine_chunks()) if whose else "row"
+            budget: dict[str, Any] = {"epsilon": each.amount, "delta": part}
+            found = private_categories(words, persons, **budget, ledger=self.account, rng=self._stream)
+            made.append(Categorical(name, tuple(found) or (_NO_KEYS,)))
+            of = "one row" if person is None else f"one person (column {person!r})"
+            paid.append(f"{name} at epsilon {each.shown:g}, delta {float(part):g}, for {of}")
+        return _with(declared, made, tuple(paid))
+
+
+#: What can be asked by name.
+_QUESTIONS = (
+    "count", "histogram", "crosstab", "top_k", "distinct", "sum", "mean", "variance", "quantile", "quantiles",
+)  # fmt: skip
+
+
+def _said(epsilon: Any, delta: Any) -> str:
+    return f"epsilon {float(epsilon):.6g}" + (f", delta {delta:g}" if delta else "")
+
+
+def _with(domain: Domain, columns: Sequence[Any], paid: tuple[str, ...] = ()) -> Domain:
+    """Return a domain with more columns, which were selected at a price."""
+    dialect = dialect_of(domain)
+    source = dialect if dialect is None or not paid else replace(dialect, selected=(*dialect.selected, *paid))
+    return Domain._of([*domain.columns, *columns], named=True, unit=domain.unit, source=source, facts=domain.facts)
+
+
+def _per_row(domain: Domain, plan: Plan, price: Any) -> Any:
+    """Return the price of one row, or copy of a row, for that of one unit."""
+    unit, weights = domain.unit, Weights.of(domain)
+    copies = 1 if weights is None else weights.units
+    if isinstance(price, Epsilon):
+        rows = 1 if not isinstance(unit, Person) or unit.rows == "auto" else unit.l1
+        return price / (rows * copies)
+    return price / ((unit.l2_squared(grouped=plan.apart(unit)) if isinstance(unit, Person) else 1) * copies**2)
+
+
+def _step(domain: Domain) -> float:
+    weights = Weights.of(domain)
+    return 1.0 if weights is None else weights.step
+
+
+def _guess(name: str, value: Any) -> float | None:
+    """Read a public guess: a number, or the smallest figure of an earlier answer that is not marked."""
+    if value is None:
+        return None
+    if not isinstance(value, Answer):
+        return abs(float(checks.finite(name, value)))
+    figures = np.abs(np.atleast_1d(np.asarray(value.value, np.float64)))
+    few = np.zeros(len(figures), bool) if value.few is None else np.atleast_1d(value.few)
+    kept = figures[~few] if figures.shape == few.shape and not few.all() else figures
+    return float(kept.min())
+
+
+def _shares(qs: Any) -> tuple[Fraction, ...]:
+    fix = "qs=[0.25, 0.5, 0.75]"
+    if isinstance(qs, (str, bytes)) or not isinstance(qs, (Sequence, np.ndarray)):
+        raise InvalidType("qs", qs, "a list of quantiles", fix)
+    made = tuple(checks.probability(f"qs[{i}]", q) for i, q in enumerate(qs))
+    if not made or any(a >= b for a, b in pairwise(made)):
+        raise InvalidArgument("qs", list(qs), "a non-empty, strictly increasing list", fix)
+    return made

@@ -1,0 +1,218 @@
+"""SELECT statements as plans: aggregates, conditions, groups, and left joins with public tables.
+
+A join looks up columns of a public table by a declared key, row by row: it changes no sensitivity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet import engines
+from discreet.core import Categorical, Column, Domain, Integer, Numeric, category_text, checks
+from discreet.engines.readers import column_batches
+from discreet.errors import InvalidArgument, MissingExtra
+from discreet.synopses.opening import table
+from discreet.synopses.session.measures import Count, Distinct, Mean, Measure, Quantiles, Sum, Variance
+from discreet.synopses.session.plan import Lookup
+
+#: Clauses that a statement may have, and words for others.
+_CLAUSES = ("expressions", "from_", "from", "joins", "where", "group", "kind")
+_WORDS = {"order": "ORDER BY", "with_": "WITH", "group": "GROUP BY"}
+_CAN = "COUNT, SUM, AVG, VARIANCE, MEDIAN and PERCENTILE_CONT, WHERE, GROUP BY and LEFT JOIN"
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The arguments of a purchase."""
+
+    measures: dict[str, Measure]
+    by: list[str]
+    where: str | None
+    lookups: tuple[Lookup, ...]
+
+
+def compiled(query: Any, domain: Domain, tables: Mapping[str, Any]) -> Compiled:
+    """Read a statement; refuse what cannot be answered, and name the clause."""
+    try:
+        import sqlglot
+    except ImportError:
+        raise MissingExtra("SQL", "sql") from None
+    try:
+        made = sqlglot.parse(query) if isinstance(query, str) else []
+    except sqlglot.errors.SqlglotError:
+        made = []
+    if len(made) != 1 or not isinstance(made[0], sqlglot.exp.Select):
+        expected = "one SELECT statement"
+        raise InvalidArgument("query", query, expected, "query='SELECT COUNT(*) FROM t'")
+    return _Reader(sqlglot.exp, made[0], domain, tables).read()
+
+
+class _Reader:
+    """Reads one statement. ``exp`` are sqlglot's kinds of expressions."""
+
+    def __init__(self, exp: Any, query: Any, domain: Domain, tables: Mapping[str, Any]) -> None:
+        self.exp, self.query, self.domain, self.tables = exp, query, domain, tables
+        self.lookups: list[Lookup] = []
+        self.sides: dict[str, str | None] = {}  # names of tables, and the key of public ones
+        self.renamed: dict[tuple[str, str], str] = {}  # a public table's key is that of the rows
+
+    def read(self) -> Compiled:
+        exp, args = self.exp, self.query.args
+        for name, clause in args.items():
+            if clause and name not in _CLAUSES:
+                raise self.wrong(_WORDS.get(name, name.upper().rstrip("_")), clause)
+        source = (args.get("from_") or args.get("from")).this if args.get("from_") or args.get("from") else None
+        if not isinstance(source, exp.Table) or any(v for k, v in source.args.items() if k not in ("this", "alias")):
+            raise self.wrong("FROM", source, "FROM with the name of one table, such as FROM t")
+        self.sides[source.alias_or_name] = None
+        for join in args.get("joins") or ():
+            self.join(join)
+        group = args.get("group")
+        if group is not None and any(v for k, v in group.args.items() if k != "expressions"):
+            raise self.wrong("GROUP BY", group, "GROUP BY with columns")
+        by = [self.name("GROUP BY", each) for each in (group.expressions if group is not None else ())]
+        measures: dict[str, Measure] = {}
+        for each in self.query.expressions:
+            inner = each.unalias()
+            if isinstance(inner, exp.Column):
+                if (name := self.name("SELECT", inner)) not in by:
+                    raise self.wrong("SELECT", each, f"GROUP BY {name}, or an aggregate of {name}")
+                continue
+            label = each.alias if isinstance(each, exp.Alias) else inner.sql().lower()
+            measures[label if label not in measures else f"{label} {len(measures)}"] = self.measure(inner)
+        if not measures:
+            raise self.wrong("SELECT", self.query.expressions[0], "an aggregate such as COUNT(*)")
+        where = args.get("where")
+        return Compiled(measures, by, None if where is None else self.condition(where.this), tuple(self.lookups))
+
+    def wrong(self, clause: str, found: Any, fix: str = "") -> InvalidArgument:
+        shown = found.sql() if hasattr(found, "sql") else ", ".join(x.sql() for x in found or ())
+        shown = shown if shown.upper().startswith(clause) else f"{clause} {shown}"
+        return InvalidArgument("query", shown[:60], f"a SELECT with {_CAN} alone", fix or f"leaving out {clause}")
+
+    def name(self, clause: str, column: Any) -> str:
+        """Return the column that is meant."""
+        if not isinstance(column, self.exp.Column):
+            raise self.wrong(clause, column, f"{clause} with names of columns")
+        if column.table and column.table not in self.sides:
+            near = checks.nearest(column.table, list(self.sides)) or next(iter(self.sides))
+            raise self.wrong(clause, column, f"{near}.{column.name}")
+        return str(self.renamed.get((column.table, column.name), column.name))
+
+    def measure(self, found: Any) -> Measure:
+        exp = self.exp
+        if isinstance(found, exp.Count):
+            if isinstance(found.this, exp.Distinct) and len(found.this.expressions) == 1:
+                return Distinct(self.name("COUNT", found.this.expressions[0]))
+            return Count() if isinstance(found.this, exp.Star) else Count(self.name("COUNT", found.this))
+        kinds: tuple[tuple[tuple[Any, ...], type[Measure]], ...] = (
+            ((exp.Sum,), Sum),
+            ((exp.Avg,), Mean),
+            ((exp.Variance, exp.VariancePop), Variance),
+            ((exp.Median,), Quantiles),
+        )
+        for kind, measure in kinds:
+            if isinstance(found, kind):
+                return measure(self.name(found.key.upper(), found.this))
+        share, column = None, None
+        if isinstance(found, exp.WithinGroup) and isinstance(found.this, (exp.PercentileCont, exp.PercentileDisc)):
+            share, order = found.this.this, found.expression.expressions
+            column = order[0].this if len(order) == 1 and not order[0].args.get("desc") else None
+        elif isinstance(found, exp.Quantile):
+            share, column = found.args.get("quantile"), found.this
+        if isinstance(share, exp.Literal) and column is not None:
+            return Quantiles(self.name("quantile", column), (checks.probability("query", float(share.name)),))
+        raise self.wrong("SELECT", found, "an aggregate of a column, such as AVG(age)")
+
+    def condition(self, where: Any) -> str:
+        """Return a condition in the grammar of questions to a synopsis."""
+        exp = self.exp
+        fine = (exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between,
+                exp.In, exp.Is, exp.Like, exp.Literal, exp.Column, exp.Identifier, exp.Null, exp.Neg)  # fmt: skip
+        for node in where.walk():
+            if not isinstance(node, fine) or (isinstance(node, exp.In) and node.args.get("query")):
+                raise self.wrong("WHERE", where, "WHERE with comparisons of columns with values")
+
+        def plain(node: Any) -> Any:
+            return exp.column(self.name("WHERE", node), quoted=True) if isinstance(node, exp.Column) else node
+
+        return str(where.transform(plain).sql())
+
+    def join(self, join: Any) -> None:
+        """Declare the columns of a public table as functions of its key."""
+        exp, side = self.exp, str(join.args.get("side") or "")
+        shown = "LEFT JOIN towns USING (town)"
+        other, on, using = join.this, join.args.get("on"), join.args.get("using")
+        if side != "LEFT" or join.args.get("kind") not in (None, "", "OUTER") or not isinstance(other, exp.Table):
+            raise self.wrong("JOIN", join, shown)
+        if other.name not in self.tables:
+            known = ", ".join(map(repr, self.tables)) or "none"
+            raise InvalidArgument(
+                "tables", other.name, f"a public table ({known} given)", f'tables={{"{other.name}": …}}'
+            )
+        name = other.alias_or_name
+        self.sides[name] = None
+        if using and len(using) == 1:
+            own = theirs = using[0].name
+        elif isinstance(on, exp.EQ) and isinstance(on.this, exp.Column) and isinstance(on.expression, exp.Column):
+            pair = sorted((on.this, on.expression), key=lambda column: column.table == name)
+            if [column.table == name for column in pair] != [False, True]:
+                raise self.wrong("ON", on, f"ON t.key = {name}.key")
+            own, theirs = self.name("ON", pair[0]), pair[1].name
+        else:
+            raise self.wrong("ON", on or join, f"ON t.key = {name}.key")
+        self.renamed[name, theirs] = own
+        self.lookups += looked_up(self.tables[other.name], own, theirs, self.domain, other.name)
+
+
+def looked_up(public: Any, own: str, theirs: str, domain: Domain, named: str) -> list[Lookup]:
+    """Return the columns of a public table as functions of a declared column, which must be its unique key."""
+    source = engines.open(table(public))
+    if theirs not in source.names:
+        near = checks.nearest(theirs, list(source.names)) or source.names[0]
+        raise InvalidArgument("tables", f"{named}.{theirs}", "a column of the public table", f"{named}.{near}")
+    batches = [found for _, found in column_batches(source, source.names)]
+    columns = {n: pa.chunked_array([b[n] for b in batches]).combine_chunks() for n in source.names}
+    key = domain.columns[domain.position(own)]
+    if isinstance(key, Categorical):
+        places = {category_text(c): i for i, c in enumerate(key.categories)}
+    elif isinstance(key, Integer) and key.n_values <= 2**20:
+        places = {str(key.least + i): i for i in range(key.n_values)}
+    else:
+        raise InvalidArgument("query", f"ON {own}", "a join on a column of categories or whole numbers", "another key")
+    texts = [None if v is None else category_text(v) for v in columns[theirs].to_pylist()]
+    given = [text for text in texts if text is not None]
+    if len(set(given)) < len(given):
+        raise InvalidArgument("tables", f"{named}.{theirs}", "a unique key", "one row per key")
+    at = np.array([places.get(text, -1) if text is not None else -1 for text in texts], np.int64)
+    made = []
+    for name, array in columns.items():
+        if name == theirs or name in domain.names:
+            continue
+        column, coordinates = _declared(name, array)
+        values = np.full(len(places), np.nan)
+        values[at[at >= 0]] = coordinates[at >= 0]
+        made.append(Lookup(column, own, values))
+    return made
+
+
+def _declared(name: str, array: pa.Array) -> tuple[Column, Any]:
+    """Declare a public column by its own values, and return its coordinates."""
+    values = array.to_pylist()
+    present = [v for v in values if v is not None]
+    if pa.types.is_integer(array.type) and present:
+        made: Column = Integer(min(present), max(present), missing="own", name=name)
+    elif pa.types.is_floating(array.type) and present:
+        low, high = min(present), max(present)
+        made = Numeric(name, low, high if high > low else low + 1.0, missing="own")
+    else:
+        kinds = sorted({category_text(v) for v in present}) or [""]
+        place = {text: i + 0.5 for i, text in enumerate(kinds)}
+        coordinates = [np.nan if v is None else place[category_text(v)] for v in values]
+        return Categorical(name, tuple(kinds), missing="own"), np.array(coordinates)
+    return made, np.array([np.nan if v is None else float(v) for v in values])

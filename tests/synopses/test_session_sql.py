@@ -1,0 +1,104 @@
+"""SQL: statements buy what the questions buy, joins change no sensitivity, and everything else is refused by name."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet as dc
+
+pytest.importorskip("sqlglot")
+ROWS = pa.table(
+    {
+        "town": ["ash", "birch", "cedar", "ash", None, "birch"] * 40,
+        "age": [25, 31, 40, None, 62, 30] * 40,
+        "pay": [0.0, 10.0, 500.0, 90.0, 20.0, 0.0] * 40,
+    }
+)
+DOMAIN = dc.Domain({"town": ["ash", "birch", "cedar", "elm"], "age": dc.Integer(17, 90), "pay": (0.0, 400.0)})
+PUBLIC = pa.table({"name": ["ash", "birch", "oak"], "region": ["north", "south", "south"], "people": [10, 20, 30]})
+
+
+def session(seed: int = 1) -> dc.QuerySession:
+    return dc.QuerySession(ROWS, dc.Ledger(epsilon=math.inf), domain=DOMAIN, random_state=seed)
+
+
+@pytest.mark.parametrize(
+    ("query", "ask"),
+    [
+        ("SELECT COUNT(*) FROM t WHERE age > 30 AND NOT town IN ('ash')",
+         lambda s: s.count("age > 30 and not town in ('ash')", epsilon=1)),
+        ("SELECT town, AVG(t.pay) FROM people AS t WHERE pay BETWEEN 1 AND 100 GROUP BY t.town",
+         lambda s: s.mean("pay", "pay between 1 and 100", by="town", epsilon=1)),
+        ("SELECT SUM(pay) FROM t", lambda s: s.sum("pay", epsilon=1)),
+        ("SELECT VAR_POP(pay) FROM t WHERE pay <= 90", lambda s: s.variance("pay", "pay <= 90", epsilon=1)),
+        ("SELECT PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY age) FROM t", lambda s: s.quantile("age", 0.9, epsilon=1)),
+        ("SELECT COUNT(DISTINCT town), age FROM t GROUP BY age",
+         lambda s: s.distinct("town", by="age", epsilon=1)),
+    ],
+)  # fmt: skip
+def test_a_statement_buys_what_the_question_buys(query: str, ask: Any) -> None:
+    one, two = session().sql(query, epsilon=1), ask(session())
+    assert one.labels == two.labels
+    assert np.array_equal(one.value, two.value)
+    assert [line.draws for line in one.guarantee.ledger] == [line.draws for line in two.guarantee.ledger]
+
+
+def test_several_figures_share_the_price_and_joins_are_those_of_a_database() -> None:
+    query = (
+        "SELECT region, COUNT(*) AS n, SUM(people) AS people, AVG(LEAST(pay, 400)) AS pay FROM t "
+        "LEFT JOIN w ON t.town = w.name WHERE town IS NOT NULL AND (region = 'south' OR people IS NULL OR pay < 50) "
+        "GROUP BY region"
+    )
+    con = pytest.importorskip("duckdb").connect()
+    con.register("t", ROWS)
+    con.register("w", PUBLIC)
+    wanted = {row[0]: row[1:] for row in con.sql(query).fetchall()}
+    found = session().sql(query.replace("LEAST(pay, 400)", "pay"), tables={"w": PUBLIC}, epsilon=math.inf)
+    for row in found.to_arrow().to_pylist():
+        true = [float(v or 0) for v in wanted[row["region"]]]
+        assert [row[name] for name in ("n", "people", "pay")] == pytest.approx(true, rel=1e-6)
+    bought = session().sql("SELECT COUNT(*), AVG(pay) FROM t", epsilon=1)
+    assert [float(line.amount) for line in bought.guarantee.ledger] == [0.5, 0.5]
+    assert set(bought.value) == {"count(*)", "avg(pay)"}
+
+
+def test_everything_else_is_refused_and_named_and_costs_nothing() -> None:
+    ledger = dc.Ledger(epsilon=1)
+    s = dc.QuerySession(ROWS, ledger, domain=DOMAIN)
+    refused = {
+        "SELECT COUNT(*) FROM t HAVING COUNT(*) > 3": "HAVING",
+        "SELECT COUNT(*) FROM t ORDER BY 1": "ORDER BY",
+        "SELECT COUNT(*) FROM t LIMIT 3": "LIMIT",
+        "SELECT DISTINCT COUNT(*) FROM t": "DISTINCT",
+        "WITH a AS (SELECT 1) SELECT COUNT(*) FROM a": "WITH",
+        "SELECT COUNT(*) FROM (SELECT * FROM t)": "FROM",
+        "SELECT COUNT(*) FROM t JOIN w USING (town)": "JOIN",
+        "SELECT COUNT(*) FROM t LEFT JOIN w ON t.town > w.name": "ON",
+        "SELECT COUNT(*) FROM t LEFT JOIN other USING (town)": "other",
+        "SELECT COUNT(*) FROM t WHERE UPPER(town) = 'A'": "WHERE",
+        "SELECT COUNT(*) FROM t WHERE age IN (SELECT 3)": "WHERE",
+        "SELECT MAX(age) FROM t": "MAX",
+        "SELECT AVG(age + 1) FROM t": "AVG",
+        "SELECT AVG(DISTINCT age) FROM t": "AVG",
+        "SELECT COUNT(*) OVER () FROM t": "OVER",
+        "SELECT town, COUNT(*) FROM t": "town",
+        "SELECT town FROM t GROUP BY town": "SELECT",
+        "SELECT AVG(town) FROM t": "column",
+        "SELECT AVG(x) FROM t": "'x'",
+        "SELECT COUNT(*) FROM t GROUP BY ROLLUP (town)": "GROUP BY",
+        "DROP TABLE t": "SELECT",
+        "SELECT 1; SELECT 2": "SELECT",
+        "no SQL": "SELECT",
+    }
+    for query, word in refused.items():
+        with pytest.raises(dc.errors.DiscreetError, match=word):
+            s.sql(query, tables={"w": PUBLIC}, epsilon=0.5)
+    twice = pa.concat_tables([PUBLIC, PUBLIC])
+    with pytest.raises(dc.errors.DiscreetError, match="unique"):
+        s.sql("SELECT COUNT(*) FROM t LEFT JOIN w ON town = w.name", tables={"w": twice}, epsilon=0.5)
+    assert float(ledger.remaining) == 1
