@@ -320,10 +320,8 @@ class _Case:
     def _same_text(self, path: Path, file: Path, facts: Any, text: str) -> None:
         """Write the page again, and compare what it shows. A page that a known key signed may be taken as it is."""
         about, digest, said = shown(path.name), (facts["behind"] or {}).get("digest"), ""
-        behind = next(
-            (f for f, found in self.found.items() if digest and getattr(found.guarantee, "digest", None) == digest),
-            None,
-        )
+        seals = {found.guarantee.digest: f for f, found in self.found.items() if found.guarantee}
+        behind = seals.get(digest) if digest else None
         if facts["reported_by"] != __version__:
             said = f"it was written by version {shown(facts['reported_by'])}, and this is {__version__}"
         elif digest and behind is None:
