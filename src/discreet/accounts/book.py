@@ -150,7 +150,9 @@ def _unit(value: Any) -> bool:
 
 #: The exact fields of the terms of each model.
 _TERMS: dict[str, dict[str, Callable[[Any], bool]]] = {
-    "syntactic": {"k": lambda v: v is None or _whole(v), "rules": lambda v: isinstance(v, dict), "earlier": lambda v: _whole(v, 0)},
+    "syntactic": {
+        "k": lambda v: v is None or _whole(v), "rules": lambda v: isinstance(v, dict), "earlier": lambda v: _whole(v, 0)
+    },
     "metric": {
         "epsilon": _amount, "categories": _amount, "radius": _perhaps_amount, "rate": _perhaps_amount,
         "metric": lambda v: isinstance(v, dict),
@@ -172,7 +174,8 @@ _ASKED: dict[str, Callable[[Any], bool]] = {
     **_SIGNED, **_PRICED, "job": _text, "asked": lambda v: isinstance(v, dict), "task": lambda v: v is None or _text(v),
 }  # fmt: skip
 _MADE: dict[str, Callable[[Any], bool]] = {
-    "digest": lambda v: v is None or _text(v), "steps": lambda v: isinstance(v, list) and all(map(_step, v)), "seeded": lambda v: isinstance(v, bool),
+    "digest": lambda v: v is None or _text(v), "steps": lambda v: isinstance(v, list) and all(map(_step, v)),
+    "seeded": lambda v: isinstance(v, bool),
 }  # fmt: skip
 #: The exact fields of each kind of line.
 _FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
