@@ -158,7 +158,6 @@ class _Case:
         """Read a page, its facts and its signature."""
         about = shown(path.name)
         try:
-<<<<<<< HEAD
             text = path.read_bytes().decode()
             facts, signature = carried.read(carried.held(text, carried.FACTS)), carried.held(text, carried.SIGNATURE)
         except (FormatError, UnicodeDecodeError, OSError) as error:
@@ -168,14 +167,6 @@ class _Case:
         self.facts[path], self.texts[path] = facts, text
         if signature:
             self._read_signature(about, signature)
-=======
-            text = path.read_bytes().decode(errors="replace")
-            self.facts[path], self.texts[path] = carried.read(carried.held(text, carried.FACTS)), text
-            if signature := carried.held(text, carried.SIGNATURE):
-                self._read_signature(about, signature)
-        except FormatError as error:
-            self.add(about, "page", False if self.keys else None, f"{'' if self.keys else _OPEN}{error}")
->>>>>>> main
 
     def _read_file(self, path: Path, about: str) -> None:
         found = self.found[path] = Findings(path.name)
@@ -303,18 +294,13 @@ class _Case:
             if self.found[file].guarantee is None:
                 self.add(about, "page", None, f"{_OPEN}the page is about this file, whose promise cannot be read")
                 continue
-<<<<<<< HEAD
-            self._same_promise(about, facts, self.found[file])
-            self._same_text(path, file, facts, text)
-=======
             try:
                 self._same_promise(about, facts, self.found[file])
-                self._same_text(about, file, facts, text)
+                self._same_text(path, file, facts, text)
             except _UNREADABLE as error:  # promises and facts may be anything
                 self.add(
                     about, "text", False, f"the page cannot be written again from its facts ({type(error).__name__})"
                 )
->>>>>>> main
             stated = {**facts["about"], **json.loads(facts["given"]), "page_made": None}
             stated["account"] = facts["account"] if account is None else None  # compared below
             if added := [shown(name) for name, said in stated.items() if said]:

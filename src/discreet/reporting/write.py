@@ -70,15 +70,11 @@ def write_report(
     facts["about"] = {name: None if value is None else str(value) for name, value in said.items()}
     facts["about"]["page_made"] = datetime.date.today().isoformat()
     facts["signer"] = signer
-<<<<<<< HEAD
-    again = {name: options[name] for name in OPTIONS if options.get(name) is not None}
-=======
     if form == "json":
         text = json.dumps(release_record(facts), indent=2, ensure_ascii=False, default=str)
         write_whole(output, f"{text}\n", streams=True)
         return facts
-    again = {name: options[name] for name in ("candidates", "clusters") if options.get(name) is not None}
->>>>>>> main
+    again = {name: options[name] for name in OPTIONS if options.get(name) is not None}
     write_whole(output, with_facts(report_page(facts, language), facts, language, **again), streams=True)
     return facts
 
