@@ -253,11 +253,12 @@ class _Case:
             if self._covered(path, signature):
                 renamed = "" if name in known else "; it had another name then: " + ", ".join(map(shown, known))
                 self.add(shown(name), "signature", True, f"it is what was signed{renamed}")
-                # The guarantee of a table is a file of its own, whatever both are called now.
-                if path in self.found and beside.is_file() and digest_of(beside) not in [d for _, d in made.files]:
-                    self.add(shown(beside.name), "signature", False, "it is not the guarantee that was signed")
             elif name in known:
                 self.add(shown(name), "signature", False, "it is not the file that was signed under this name")
+            # The guarantee of a table is a file of its own, whatever both are called now.
+            own = path in self.found and (self._covered(path, signature) or beside.name in known)
+            if own and beside.is_file() and digest_of(beside) not in [d for _, d in made.files]:
+                self.add(shown(beside.name), "signature", False, "it is not the guarantee that was signed")
         first = next((p for p, d in self.digests.items() if made.files and d == made.files[0][1]), None)
         promise = None if first is None else self.found[first].guarantee
         if made.guarantee and promise is not None and hashlib.sha256(promise.canonical()).hexdigest() != made.guarantee:
