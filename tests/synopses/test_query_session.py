@@ -419,10 +419,11 @@ def test_keys_can_be_selected_privately() -> None:
         found = s.mean("age", by="town", keys="private", epsilon=4, delta=1e-6)
         assert found.labels == ["ash", "birch"]
         assert found.value == pytest.approx([30, 30], abs=6)
-        assert found.guarantee.epsilon == 3
-        assert any("town at epsilon 1, delta 1e-06" in text for text in found.guarantee.assumptions)
-        assert float(ledger.remaining) == 0
-        assert laws(found)[0][1] == Fraction(found.guarantee.ledger[0].draws[0].moves * rows, 3)
+        keys, figures = found.guarantee.ledger
+        assert (found.guarantee.epsilon, found.guarantee.delta) == (4, 1e-6)
+        assert (keys.label, keys.amount, keys.draws[0].delta) == ("keys of town", 1, Fraction(1, 10**6))
+        assert (float(ledger.remaining), ledger.delta) == (0, 1e-6)
+        assert figures.draws[0].scale == Fraction(figures.draws[0].moves * rows, 3)
 
 
 def test_explaining_reads_and_charges_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

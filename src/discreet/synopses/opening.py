@@ -41,7 +41,7 @@ from discreet.core import (
     released_columns,
     row_promise,
 )
-from discreet.core.budget import Epsilon, Price, Rho, Wanted, wanted_of
+from discreet.core.budget import Approx, Epsilon, Price, Rho, Wanted, wanted_of
 from discreet.engines.passes import AxisGrids, CellCounts, GridMap, GroupedMarginal, MarginalsPass, RowMap, batch_rows
 from discreet.engines.persons import PersonTable, Weights, check_person
 from discreet.errors import DataSourceError, DiscreetWarning, InvalidArgument, InvalidType, SchemaError
@@ -154,6 +154,7 @@ def open_release(
     copies: bool = True,
     expect_rows: Any = None,
     check_first: Any = None,
+    keys: Callable[[Gate, engines.Source], Domain] | None = None,
 ) -> OpenRelease:
     """Check the arguments that all central methods share, and estimate the number of rows with noise.
 
@@ -161,7 +162,8 @@ def open_release(
     whose cells will be released, if it does not depend on the number of rows: then one pass counts cells and rows.
     ``select`` returns the columns that take part, ``gaussian`` decides whether Gaussian noise is better; both see
     public values only. Without ``copies`` weights are a column like others. With ``size_share=None`` the method
-    estimates the number of rows itself. A wrong ``n_rows`` costs accuracy, never privacy.
+    estimates the number of rows itself. ``keys`` pays for categories of the domain that are to be found, with ``delta``
+    and a share of ε of its own, and returns the domain that declares them. A wrong ``n_rows`` costs accuracy, never privacy.
 
     Privacy
     -------
@@ -170,10 +172,10 @@ def open_release(
     public number. Counts that are handed on are raw; the method that releases them pays for them. If the unit is a
     person, all of this is said of the bounded table at ε/rows, or ρ/rows² (Bun and Steinke 2016, proposition 1.9).
     """
-    wanted = Wanted.read(epsilon, rho, delta, n_rows)
+    wanted = Wanted.read(epsilon, rho, None if keys else delta, n_rows)
     share, public, stream = _shared(wanted, random_state, n_rows, size_share)
     check_ledger(ledger)
-    source = engines.open(table(X, _declared_width(domain), _declared_names(domain)), dialect=dialect_of(domain))
+    source = raw = engines.open(table(X, _declared_width(domain), _declared_names(domain)), dialect=dialect_of(domain))
     if isinstance(domain, tuple):
         source.check_numbers()
     declared = as_domain(domain, source.names)
@@ -182,7 +184,13 @@ def open_release(
     groups = unit.group if isinstance(unit, Person) else ()
     weights = Weights.of(declared) if copies else None
     more = [*groups, *declared.weights]
-    source = bind(source, declared, declared.select(list(dict.fromkeys([*axes.names, *more]))) if more else axes)
+
+    def bound() -> engines.Source:
+        return bind(raw, declared, declared.select(list(dict.fromkeys([*axes.names, *more]))) if more else axes)
+
+    source = bound()
+    if keys is not None and source.remote:
+        raise SchemaError("keys of a Spark frame cannot be selected privately; declare the categories")
     assumed = (PUBLIC_DOMAIN, *row_promise(declared), *map(CALIBRATED.format, declared.weights))
     units = 1 if weights is None else weights.units
     if isinstance(unit, Person):
@@ -198,7 +206,12 @@ def open_release(
     checking = _check_of_table(check_first, wanted, len(axes), unit, expected, wide=wide)
     asked = {**(asked or {}), "columns": list(axes.names)}
     charged = {"random_state": stream, "ledger": ledger, "job": job, "asked": asked, "copies": units}
-    gate = Gate.open(wanted, gaussian=wide, unit=unit, **charged)
+    whole_price = wanted if keys is None else Approx(wanted.pure, checks.slack(delta))
+    gate = Gate.open(whole_price, gaussian=wide, unit=unit, **charged)
+    if keys is not None:
+        declared = keys(gate, raw)
+        axes = check_columns(declared, select=select, copies=copies)
+        source = bound()
     wanted_axes = declared.select([*axes.names, *declared.weights]) if weights else axes
     whole = source
     if isinstance(unit, Person):

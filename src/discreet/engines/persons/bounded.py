@@ -312,6 +312,12 @@ class PersonKeys:
             self._texts(values, p0, p1, known)
         return p0, p1, known
 
+    def texts(self, values: pa.Array) -> pa.Array:
+        """Return the words of every row's person as text, null for rows without one."""
+        p0, p1, known = self.words(values)
+        first, second = (pa.array(words).cast(pa.large_string()) for words in (p0, p1))
+        return pc.if_else(pa.array(known), pc.binary_join_element_wise(first, second, pa.scalar("-", first.type)), None)
+
     def _inside(self, values: pa.Array) -> BoolArray:
         """Return which rows are within declared bounds; all that hold anything where there are none."""
         known: BoolArray = values.is_valid().to_numpy(zero_copy_only=False).copy()

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -20,11 +21,10 @@ from discreet import engines
 from discreet.accounts import Account, check_ledger
 from discreet.core import Categorical, Domain, Ledger, Person, as_domain, checks, dialect_of
 from discreet.core.budget import Approx, Epsilon, Wanted
-from discreet.engines.persons import Weights
+from discreet.engines.persons import PersonKeys, Weights
 from discreet.engines.readers import column_batches
-from discreet.engines.tables import person_key
-from discreet.errors import InvalidArgument, InvalidType, SchemaError
-from discreet.mechanisms import Gate, private_categories
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.mechanisms import SMALLEST_SELECTION, Gate, selected_words
 from discreet.noise.stream import generator
 from discreet.synopses.opening import check_columns, open_release, table
 from discreet.synopses.session.answer import Answer
@@ -65,7 +65,7 @@ class QuerySession:
         if there are several). A bin holds its lower edge. All groups together cost one price.
     ``keys="private"``
         Groups by columns of text that the domain does not declare. A quarter of ``epsilon``, and ``delta``, select the
-        keys that enough rows or persons have (`private_categories`).
+        keys that enough rows or persons have (`private_categories`); the guarantee includes both.
     ``epsilon``, ``delta``
         The price. With ``delta``, Gaussian noise is used where it is narrower, as it can be for persons with many rows.
     ``error``, ``of``, ``rows``
@@ -251,7 +251,7 @@ class QuerySession:
         asked: dict[str, Any] = {"measures": measures, "by": by, "bins": bins, "where": where, "lookups": lookups}
         declared, selected = self._declared(), self._open_keys(keys, by, delta)
         if selected:  # as if no key was found
-            declared = _with(declared, [Categorical(name, (_NO_KEYS,)) for name in selected])
+            declared = _with(declared, dict.fromkeys(selected, ()))
         plan, share = Plan.of(check_columns(declared), **asked), 1 - _KEY_SHARE * bool(selected)
         if error is not None:
             epsilon = self._price(plan, declared, epsilon, error, of, guess, share)
@@ -263,19 +263,20 @@ class QuerySession:
             gaussian = _per_row(declared, plan, rho)
             price, wide = (gaussian, True) if plan.wide(price, gaussian) else (price, False)
         plan.check(epsilon, price)
+        if selected and wanted.pure.amount * _KEY_SHARE < SMALLEST_SELECTION * len(selected):
+            raise InvalidArgument("epsilon", epsilon, "large enough to select keys with a quarter of it", "epsilon=1.0")
         if self._dry:
             unit = declared.unit.describe() if isinstance(declared.unit, Person) else "one row"
             return plan.explained(price, unit, _said(epsilon, delta), guess, _step(declared))
-        domain = self.domain
-        if selected:
-            domain = self._select(selected, wanted.pure, delta)
-            plan = Plan.of(check_columns(domain), **asked)
         told = {} if where is None else {"where": where if isinstance(where, str) else json.dumps(where, default=str)}
         opening = open_release(
-            self._table, domain, pure.amount if selected else epsilon, self._stream, size_share=None,
+            self._table, declared if selected else self.domain, epsilon, self._stream, size_share=None,
             select=lambda axes: axes.select(plan.reads), ledger=self.account, job=job,
-            asked=told | ({"by": ", ".join(plan.edges)} if plan.edges else {}), delta=spare, gaussian=lambda *_: wide,
+            asked=told | ({"by": ", ".join(plan.edges)} if plan.edges else {}), delta=delta, gaussian=lambda *_: wide,
+            keys=partial(_select_keys, declared, selected, wanted.pure, delta) if selected else None,
         )  # fmt: skip
+        if selected:
+            plan = Plan.of(check_columns(opening.declared), **asked)
         found = plan.take(opening)
         promised = opening.promise({"method": "QuerySession", "question": job})
         sealed = promised.seal(b"".join(np.asarray(one.value, np.float64).tobytes() for one in found.values()))
@@ -314,34 +315,6 @@ class QuerySession:
             raise InvalidArgument("keys", keys, "used if a column of by is not declared", "leaving it out")
         return missing
 
-    def _select(self, names: list[str], price: Epsilon, delta: Any) -> Domain:
-        """Select the keys of columns privately; return the domain that declares them.
-
-        Privacy
-        -------
-        `private_categories` for each column, at equal shares of a quarter of ε and of δ. The price adds to that of the
-        figures: the guarantee states it, and the account holds both before rows are read.
-        """
-        declared, slack = self._declared(), checks.slack(delta)
-        unit, source = declared.unit, engines.open(self._table, dialect=dialect_of(declared))
-        person = unit.column if isinstance(unit, Person) else None
-        Gate.check(Approx(price, slack), ledger=self.account, unit=unit, job="keys")
-        if source.remote:
-            raise SchemaError("keys of a Spark frame cannot be selected privately; declare the categories")
-        each, part = price * _KEY_SHARE / len(names), slack / len(names)
-        made, paid = [], []
-        for name in names:
-            own = [name] if person is None else [name, person]
-            batches = [found for _, found in column_batches(source, own)]
-            words, *whose = (pa.chunked_array([b[n] for b in batches] or [pa.array([], pa.string())]) for n in own)
-            persons = person_key(whose[0].combine_chunks()) if whose else "row"
-            budget: dict[str, Any] = {"epsilon": each.amount, "delta": part}
-            found = private_categories(words, persons, **budget, ledger=self.account, rng=self._stream)
-            made.append(Categorical(name, tuple(found) or (_NO_KEYS,)))
-            of = "one row" if person is None else f"one person (column {person!r})"
-            paid.append(f"{name} at epsilon {each.shown:g}, delta {float(part):g}, for {of}")
-        return _with(declared, made, tuple(paid))
-
 
 #: What can be asked by name.
 _QUESTIONS = (
@@ -353,11 +326,37 @@ def _said(epsilon: Any, delta: Any) -> str:
     return f"epsilon {float(epsilon):.6g}" + (f", delta {delta:g}" if delta else "")
 
 
-def _with(domain: Domain, columns: Sequence[Any], paid: tuple[str, ...] = ()) -> Domain:
-    """Return a domain with more columns, which were selected at a price."""
-    dialect = dialect_of(domain)
-    source = dialect if dialect is None or not paid else replace(dialect, selected=(*dialect.selected, *paid))
-    return Domain._of([*domain.columns, *columns], named=True, unit=domain.unit, source=source, facts=domain.facts)
+def _with(domain: Domain, words: Mapping[str, Sequence[str]]) -> Domain:
+    """Return a domain with more columns: those of selected keys."""
+    kept = [column for column in domain.columns if column.name not in words]
+    made = [Categorical(name, tuple(found) or (_NO_KEYS,)) for name, found in words.items()]
+    return Domain._of([*kept, *made], named=True, unit=domain.unit, source=dialect_of(domain), facts=domain.facts)
+
+
+def _select_keys(
+    declared: Domain, names: Sequence[str], price: Epsilon, delta: Any, gate: Gate, source: engines.Source
+) -> Domain:
+    """Select the keys of columns privately; return the domain that declares them.
+
+    Privacy
+    -------
+    Neighbours: as the domain's unit. `discreet.mechanisms.private_categories` for each column, where a person counts
+    for one word with all their rows. Price: equal shares of a quarter of ε and of δ, lines of the same gate.
+    """
+    each = Approx(price if price.infinite else price * _KEY_SHARE / len(names), checks.slack(delta) / len(names))
+    unit, found = declared.unit, {}
+    whose = unit.column if isinstance(unit, Person) else None
+    column = declared.column(whose) if whose in declared.names else None
+    persons = PersonKeys(column, source.dialect, gate.free.key(8))
+    for name in names:
+        own: Any = {} if whose is None else {whose: column}
+        read = [batch for _, batch in column_batches(source, [name, *own], persons=own)]
+        words = pa.chunked_array([batch[name].cast(pa.large_string()) for batch in read], pa.large_string())
+        units: Any = np.arange(len(words))
+        if whose is not None:
+            units = pa.chunked_array([persons.texts(batch[whose]) for batch in read], pa.large_string())
+        found[name] = selected_words(gate, f"keys of {name}", words, units, each)
+    return _with(declared, found)
 
 
 def _per_row(domain: Domain, plan: Plan, price: Any) -> Any:
