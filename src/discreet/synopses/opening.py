@@ -212,7 +212,7 @@ def open_release(
         declared = keys(gate, raw)
         axes = check_columns(declared, select=select, copies=copies)
         source = bound()
-    wanted_axes = declared.select([*axes.names, *declared.weights]) if weights else axes
+    wanted_axes = Domain._of([*axes, *declared.select(declared.weights)], named=axes.named) if weights else axes
     whole = source
     if isinstance(unit, Person):
         source, person = _bounded(source, declared, wanted_axes, unit, gate)

@@ -258,7 +258,7 @@ class PersonTable:
 
     def __init__(self, source: Source, person: Person, declared: Domain, axes: Domain, key: WordArray) -> None:
         names = [name for name in person.group if name not in axes.names]
-        wanted = declared.select([*axes.names, *names]) if names else axes
+        wanted = Domain._of([*axes, *declared.select(names)], named=axes.named) if names else axes
         column = declared.column(person.column) if person.column in declared.names else None
         self._axes, self._per_group = axes, person.per_group
         groups = tuple(wanted.position(name) for name in person.group)

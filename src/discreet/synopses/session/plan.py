@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import Categorical, Code, Column, Domain, FloatArray, Frames, Integer, Person, stretches_of
+from discreet.core import Categorical, Code, Column, Domain, FloatArray, Frames, Integer, Person, dialect_of, read_column, stretches_of
 from discreet.core.budget import Price
 from discreet.engines.passes import GroupMap
 from discreet.errors import InvalidArgument, InvalidType
@@ -81,6 +81,13 @@ class Plan:
         keys = {one.column.name: one.key for one in self.lookups}
         own = [name for name in self.known.names if name not in keys]
         return list(dict.fromkeys(keys.get(name, name) for name in asked)) or own[:1]
+
+    def reading(self, axes: Domain) -> Domain:
+        """Return the columns to read: a missing value drops a row only if no figure can do without it."""
+        read, measured = axes.select(self.reads), {m.column for m in self.measures.values()}
+        needed = {*self.edges, *(n for box in self.boxes or () for n in box), *(measured if len(measured) == 1 else ())}
+        made = [c if c.name in needed else read_column(c.name, c.to_dict() | {"missing": "own"}) for c in read]
+        return Domain._of(made, named=axes.named, unit=axes.unit, source=dialect_of(axes))
 
     def groups(self, axes: Domain) -> GroupMap:
         """Return the map from rows to groups, given the columns that are read."""

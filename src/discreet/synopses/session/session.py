@@ -271,14 +271,15 @@ class QuerySession:
         told = {} if where is None else {"where": where if isinstance(where, str) else json.dumps(where, default=str)}
         opening = open_release(
             self._table, declared if selected else self.domain, epsilon, self._stream, size_share=None,
-            select=lambda axes: axes.select(plan.reads), ledger=self.account, job=job,
+            select=plan.reading, ledger=self.account, job=job,
             asked=told | ({"by": ", ".join(plan.edges)} if plan.edges else {}), delta=delta, gaussian=lambda *_: wide,
             keys=partial(_select_keys, declared, selected, wanted.pure, delta) if selected else None,
         )  # fmt: skip
         if selected:
             plan = Plan.of(check_columns(opening.declared), **asked)
         found = plan.take(opening)
-        promised = opening.promise({"method": "QuerySession", "question": job})
+        stated = replace(opening, domain=opening.declared.select(plan.reads))
+        promised = stated.promise({"method": "QuerySession", "question": job})
         sealed = promised.seal(b"".join(np.asarray(one.value, np.float64).tobytes() for one in found.values()))
         shares = {n: tuple(map(float, m.qs)) for n, m in measures.items() if isinstance(m, Quantiles) and len(m.qs) > 1}
         return Answer(opening.book(sealed), found, plan.keys(), shares)
