@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet import noise
 from discreet.core.budget.prices import Epsilon
+from discreet.core.schema import Dialect
 from discreet.engines import Source
 from discreet.engines.passes.where import GroupMap, GroupSums
 from discreet.synopses.session.measures import _centred, _coarsest, _grid, noisy_ranks
@@ -424,6 +425,28 @@ def test_keys_can_be_selected_privately() -> None:
         assert (keys.label, keys.amount, keys.draws[0].delta) == ("keys of town", 1, Fraction(1, 10**6))
         assert (float(ledger.remaining), ledger.delta) == (0, 1e-6)
         assert figures.draws[0].scale == Fraction(figures.draws[0].moves * rows, 3)
+
+
+def test_one_person_of_many_spellings_reveals_no_key(tmp_path: Path) -> None:
+    """The keys know persons by the rule of the rows: 7,0 and 7,00 are one where commas are decimal."""
+    (tmp_path / "t.csv").write_text("who;town;age\n" + "".join(f"7,{'0' * i};hidden;30\n" for i in range(1, 60)))
+    columns = {"age": dc.Integer(0, 100), "who": dc.Integer(0, 100, role="person")}
+    unit, source = dc.Person("who", rows=1), Dialect(delimiter=";", decimal=",")
+    domain = dc.Domain(columns, unit=unit, source=source)
+    s = session(tmp_path / "t.csv", domain=domain, account=dc.Ledger(epsilon=9, delta=1e-6))
+    assert s.count(by="town", keys="private", epsilon=8, delta=1e-6).labels == ["(no key was selected)"]
+
+
+@pytest.mark.parametrize("more", [{}, {"unit": dc.Person("who", rows=1)}, {"weight": True}])
+def test_a_value_that_is_not_asked_for_may_be_missing(more: dict[str, Any]) -> None:
+    table = pa.table({"a": [None, 1, 2, None], "b": [1, 2, 3, None], "who": list("pqrs"), "w": [1] * 4})
+    columns: dict[str, Any] = {"a": dc.Integer(0, 9), "b": dc.Integer(0, 9)}
+    if more.pop("weight", False):
+        columns["w"] = {"kind": "integer", "bounds": [0, 1], "role": "weight"}
+    s = session(table, domain=dc.Domain(columns, **more))
+    assert s.count(epsilon=math.inf).value == 4
+    found = s.sql("SELECT COUNT(*) AS n, COUNT(a) AS a, AVG(b) AS b FROM t", epsilon=math.inf)
+    assert found.value == pytest.approx({"n": 4, "a": 2, "b": 2})
 
 
 def test_explaining_reads_and_charges_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -144,6 +144,15 @@ class Answer(Frames):
             groups.setdefault(label[:-1] if grouped else (), []).append(i)
         order = [i for members in groups.values() for i in sorted(members, key=lambda i: -value[i])[:k]]
         return replace(self, _order=np.array(order, np.int64))
+
+    def ordered(self, by: Sequence[tuple[str, bool]], most: int | None) -> Answer:
+        """Sort the groups by keys or noisy figures, falling or not, and keep the first. Post-processing."""
+        order = list(range(len(next(iter(self._found.values())).value)))
+        for name, falls in reversed(by):
+            held = self._found[name].value.tolist() if name in self._found else None
+            column = held or self._keys[name if name in self._keys else f"{name}_from"].to_pylist()
+            order.sort(key=lambda i, column=column: (1,) if column[i] is None else (0, column[i]), reverse=falls)
+        return replace(self, _order=np.array(order[:most], np.int64))
 
     def _picked(self, array: Any) -> Any:
         return array if self._order is None else array[self._order]

@@ -321,6 +321,22 @@ class Variance(Mean):
 
 
 @dataclass(frozen=True)
+class Deviation(Variance):
+    """The standard deviation of a column: the root of its variance, which is post-processing."""
+
+    kind: ClassVar[str] = "standard deviation"
+
+    def error(self, column: Column, price: Price, rows: float | None) -> None:
+        return None
+
+    def take(self, rows: Rows, price: Price) -> Found:
+        found = super().take(rows, price)
+        value, most = np.sqrt(found.value), float(np.subtract(*_ends(rows.column)[::-1])) / 2
+        error = np.minimum(found.std_error / np.maximum(2 * value, 1e-300), most)
+        return Found(value, error, lambda level: tuple(np.sqrt(end) for end in found.ends(level)), found.few)
+
+
+@dataclass(frozen=True)
 class Quantiles(Measure):
     """Quantiles of a column over rows that have a value, to a 1024th of its range; whole numbers stay whole.
 

@@ -15,7 +15,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import Categorical, Code, Column, Domain, FloatArray, Frames, Integer, Person, dialect_of, read_column, stretches_of
+from discreet.core import (
+    Categorical,
+    Code,
+    Column,
+    Domain,
+    FloatArray,
+    Frames,
+    Integer,
+    Person,
+    dialect_of,
+    read_column,
+    stretches_of,
+)
 from discreet.core.budget import Price
 from discreet.engines.passes import GroupMap
 from discreet.errors import InvalidArgument, InvalidType
@@ -240,7 +252,9 @@ def _boxes(known: Domain, where: Any) -> tuple[Mapping[str, Any], ...] | None:
     if where is None:
         return None
     if isinstance(where, str):
-        found = ask.parse(known, where, exact=True)
+        found, note = ask.read(known, where, exact=True)
+        if note and not found:
+            raise InvalidArgument("where", where, f"true of some row: {note}", 'missing = "own" in the schema')
         return tuple({known.names[at]: pairs for at, pairs in box.items()} for box in found)
     if not isinstance(where, Mapping):
         raise InvalidType("where", type(where).__name__, "a condition", 'where="age > 30"')

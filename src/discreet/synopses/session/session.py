@@ -28,7 +28,7 @@ from discreet.mechanisms import SMALLEST_SELECTION, Gate, selected_words
 from discreet.noise.stream import generator
 from discreet.synopses.opening import check_columns, open_release, table
 from discreet.synopses.session.answer import Answer
-from discreet.synopses.session.measures import Count, Distinct, Mean, Measure, Quantiles, Sum, Variance
+from discreet.synopses.session.measures import Count, Deviation, Distinct, Mean, Measure, Quantiles, Sum, Variance
 from discreet.synopses.session.plan import Lookup, Plan, QueryPlan, rounded_up
 from discreet.synopses.session.plan import names_of as _names
 
@@ -184,9 +184,10 @@ class QuerySession:
     def sql(self, query: str, *, tables: Mapping[str, Any] | None = None, **how: Any) -> Any:
         """Answer a SELECT statement: it compiles to the questions above.
 
-        Aggregates are COUNT, COUNT(DISTINCT ...), SUM, AVG, VARIANCE and PERCENTILE_CONT; several share the price
-        equally. WHERE takes the conditions of `Synopsis.ask`, GROUP BY columns, LEFT JOIN a public table of ``tables``
-        with a unique key. Everything else is refused by name. Needs ``sqlglot`` (extra "sql").
+        Aggregates are COUNT, COUNT(DISTINCT ...), SUM, AVG, VARIANCE, STDDEV, MEDIAN and PERCENTILE_CONT; several share
+        the price equally. WHERE takes the conditions of `Synopsis.ask`, GROUP BY columns, LEFT JOIN a public table of
+        ``tables`` with a unique key. ORDER BY and LIMIT apply to the noisy answer. Everything else is refused by name.
+        Needs ``sqlglot`` (extra "sql").
 
         Examples
         --------
@@ -200,7 +201,9 @@ class QuerySession:
         from discreet.synopses.session import sql
 
         asked = sql.compiled(query, self._released(), {} if tables is None else tables)
-        return self._buy(asked.measures, asked.where, by=asked.by, lookups=asked.lookups, **how)
+        found = self._buy(asked.measures, asked.where, by=asked.by, lookups=asked.lookups, **how)
+        asks = isinstance(found, Answer) and (asked.order or asked.limit is not None)
+        return found.ordered(asked.order, asked.limit) if asks else found
 
     def explain(self, question: str, *arguments: Any, **how: Any) -> QueryPlan:
         """Return price, unit, noise and expected error of a question, and buy nothing.
@@ -222,7 +225,7 @@ class QuerySession:
         """  # noqa: E501
         dry = copy.copy(self)
         dry._dry = True
-        if question.strip().lower().startswith("select"):
+        if isinstance(question, str) and question.strip().lower().startswith("select"):
             made = dry.sql(question, *arguments, **how)
         else:
             checks.choice("question", question, _QUESTIONS)
@@ -299,8 +302,8 @@ class QuerySession:
         errors = [e for *_, e in plan.explained(price, "", "", rows, _step(declared)).lines]
         known = [e for e in errors if e is not None]
         if len(known) < len(errors):
-            quantiles = any(isinstance(m, Quantiles) for m in plan.measures.values())
-            expected = "left out for quantiles" if quantiles else "given with a guess of the rows per group"
+            quantiles = any(isinstance(m, (Quantiles, Deviation)) for m in plan.measures.values())
+            expected = "left out for this figure" if quantiles else "given with a guess of the rows per group"
             raise InvalidArgument("error", error, expected, "epsilon=1.0" if quantiles else "rows=1000")
         return rounded_up(max(known) / 1000 / wanted / float(share))
 
@@ -381,6 +384,8 @@ def _guess(name: str, value: Any) -> float | None:
         return None
     if not isinstance(value, Answer):
         return abs(float(checks.finite(name, value)))
+    if isinstance(value.value, dict):
+        raise InvalidArgument(name, value, "a number or an answer with one figure", f"{name}=1000")
     figures = np.abs(np.atleast_1d(np.asarray(value.value, np.float64)))
     few = np.zeros(len(figures), bool) if value.few is None else np.atleast_1d(value.few)
     kept = figures[~few] if figures.shape == few.shape and not few.all() else figures
