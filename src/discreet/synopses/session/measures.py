@@ -44,7 +44,7 @@ _CELLS, _PARTS = 2**10, 2**4
 #: Distinct values that are told apart at most.
 _MOST_VALUES = 2**20
 
-Ends = Callable[[float], tuple[Any, Any]]
+Ends = Callable[[float], tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,11 @@ class Found:
     std_error: AnyArray
     ends: Ends
     few: BoolArray | None = None
+
+    def taken(self, at: IntArray) -> Found:
+        """Return the figures of some groups."""
+        few = None if self.few is None else self.few[at]
+        return Found(self.value[at], self.std_error[at], lambda level: tuple(e[at] for e in self.ends(level)), few)
 
 
 @dataclass(frozen=True)

@@ -61,9 +61,7 @@ class _Reader:
     def __init__(self, exp: Any, query: Any, domain: Domain, tables: Mapping[str, Any]) -> None:
         self.exp, self.query, self.domain, self.tables = exp, query, domain, tables
         self.lookups: list[Lookup] = []
-        self.sides: dict[
-            str, dict[str, str] | None
-        ] = {}  # names of tables; of public ones the columns that can be named
+        self.sides: dict[str, dict[str, str] | None] = {}  # tables, and the columns that a public one is asked for
 
     def read(self) -> Compiled:
         exp, args = self.exp, self.query.args
@@ -80,49 +78,37 @@ class _Reader:
         if group is not None and any(v for k, v in group.args.items() if k != "expressions"):
             raise self.wrong("GROUP BY", group, "GROUP BY with columns")
         shown = self.query.expressions
-        labels = [each.alias if isinstance(each, exp.Alias) else "" for each in shown]
-        places = {str(i + 1): each.unalias() for i, each in enumerate(shown)}  # GROUP BY 1
+        places = {str(i): each.unalias() for i, each in enumerate(shown, 1)}  # GROUP BY 1
         by = [self.name("GROUP BY", places.get(each.name, each) if isinstance(each, exp.Literal) else each)
               for each in (group.expressions if group is not None else ())]  # fmt: skip
         measures: dict[str, Measure] = {}
-        for i, each in enumerate(shown):
-            inner = each.unalias()
+        called = {name: name for name in by}  # what an answer can be sorted by: keys, aliases, figures, places
+        for place, (each, inner) in enumerate(zip(shown, places.values(), strict=True), 1):
             if isinstance(inner, exp.Column):
-                if (name := self.name("SELECT", inner)) not in by:
-                    raise self.wrong("SELECT", each, f"GROUP BY {name}, or an aggregate of {name}")
-                labels[i] = name
-                continue
-            label = labels[i] or inner.sql().lower()
-            if label in (*by, "few", "q"):
-                raise self.wrong("AS", each, f"{inner.sql()} AS {label}_")
-            labels[i] = label if label not in measures else f"{label} {len(measures)}"
-            measures[labels[i]] = self.measure(inner)
+                if (label := self.name("SELECT", inner)) not in by:
+                    raise self.wrong("SELECT", each, f"GROUP BY {label}, or an aggregate of {label}")
+            else:
+                label = each.alias or inner.sql().lower()
+                if label in (*by, "few", "q"):
+                    raise self.wrong("AS", each, f"{inner.sql()} AS {label}_")
+                label = label if label not in measures else f"{label} {len(measures)}"
+                measures[label] = self.measure(inner)
+            called |= {name: label for name in (each.alias, inner.sql().lower(), str(place), label) if name}
         if not measures:
             raise self.wrong("SELECT", shown[0], "an aggregate such as COUNT(*)")
-        where, limit = args.get("where"), args.get("limit")
+        where, limit, order = args.get("where"), args.get("limit"), []
         if limit is not None and not (isinstance(limit.expression, exp.Literal) and limit.expression.name.isdigit()):
             raise self.wrong("LIMIT", limit, "LIMIT 10")
-        order = (
-            tuple(self.sorted_by(each, labels, by) for each in args["order"].expressions) if args.get("order") else ()
-        )
+        for item in args["order"].expressions if args.get("order") else ():
+            name = item.this.name if isinstance(item.this, (exp.Column, exp.Literal)) else item.this.sql().lower()
+            if name not in called and isinstance(item.this, exp.Column):
+                name = self.name("ORDER BY", item.this)
+            if name not in called:
+                raise self.wrong("ORDER BY", item.this, "ORDER BY with a column of GROUP BY or a figure of SELECT")
+            order.append((called[name], bool(item.args.get("desc"))))
         condition = None if where is None else self.condition(where.this)
         most = None if limit is None else int(limit.expression.name)
-        return Compiled(measures, by, condition, tuple(self.lookups), order, most)
-
-    def sorted_by(self, item: Any, labels: list[str], by: list[str]) -> tuple[str, bool]:
-        """Return the key or figure that an answer is sorted by, and whether it falls."""
-        exp, found = self.exp, item.this
-        texts = {
-            each.unalias().sql().lower(): label for each, label in zip(self.query.expressions, labels, strict=True)
-        }
-        name = found.name if isinstance(found, exp.Column) else texts.get(found.sql().lower(), "")
-        if isinstance(found, exp.Literal) and found.name.isdigit() and 0 < int(found.name) <= len(labels):
-            name = labels[int(found.name) - 1]
-        if name not in labels and isinstance(found, exp.Column):
-            name = self.name("ORDER BY", found)
-        if name not in (*labels, *by):
-            raise self.wrong("ORDER BY", found, "ORDER BY with a column of GROUP BY or a figure of SELECT")
-        return name, bool(item.args.get("desc"))
+        return Compiled(measures, by, condition, tuple(self.lookups), tuple(order), most)
 
     def wrong(self, clause: str, found: Any, fix: str = "") -> InvalidArgument:
         shown = found.sql() if hasattr(found, "sql") else ", ".join(x.sql() for x in found or ())
@@ -136,16 +122,14 @@ class _Reader:
         if column.table and column.table not in self.sides:
             near = checks.nearest(column.table, list(self.sides)) or next(iter(self.sides))
             raise self.wrong(clause, column, f"{near}.{column.name}")
-        known, name = self.sides.get(column.table), column.name
-        if known is not None and name not in known:
-            raise self.wrong(clause, column, f"a public table with a column {name} that no other table has")
+        known, name = self.sides.get(column.table), str(column.name)
         if known is not None:
+            if name not in known:
+                raise self.wrong(clause, column, f"a public table with a column {name} that no other table has")
             return known[name]
         own = [*self.domain.names, *(one.column.name for one in self.lookups)]
-        if name not in own and not column.this.quoted:  # plain names have no case
-            same = [n for n in own if n.lower() == name.lower()]
-            name = same[0] if len(same) == 1 else name
-        return str(name)
+        same = [n for n in own if n.lower() == name.lower()]  # names without quotation marks have no case
+        return same[0] if name not in own and len(same) == 1 and not column.this.quoted else name
 
     def measure(self, found: Any) -> Measure:
         exp = self.exp
@@ -153,14 +137,11 @@ class _Reader:
             if isinstance(found.this, exp.Distinct) and len(found.this.expressions) == 1:
                 return Distinct(self.name("COUNT", found.this.expressions[0]))
             return Count() if isinstance(found.this, (exp.Star, exp.Literal)) else Count(self.name("COUNT", found.this))
-        kinds: tuple[tuple[tuple[Any, ...], type[Measure]], ...] = (
-            ((exp.Sum,), Sum),
-            ((exp.Avg,), Mean),
-            ((exp.Variance, exp.VariancePop), Variance),
-            ((exp.Stddev, exp.StddevPop, exp.StddevSamp), Deviation),
-            ((exp.Median,), Quantiles),
-        )
-        for kind, measure in kinds:
+        kinds: dict[type[Measure], Any] = {
+            Sum: exp.Sum, Mean: exp.Avg, Variance: (exp.Variance, exp.VariancePop), Quantiles: exp.Median,
+            Deviation: (exp.Stddev, exp.StddevPop, exp.StddevSamp),
+        }  # fmt: skip
+        for measure, kind in kinds.items():
             if isinstance(found, kind):
                 return measure(self.name(found.key.upper(), found.this))
         share, column = None, None
@@ -190,16 +171,13 @@ class _Reader:
 
     def join(self, join: Any) -> None:
         """Declare the columns of a public table as functions of its key."""
-        exp, side = self.exp, str(join.args.get("side") or "")
-        shown = "LEFT JOIN towns USING (town)"
-        other, on, using = join.this, join.args.get("on"), join.args.get("using")
-        if side != "LEFT" or join.args.get("kind") not in (None, "", "OUTER") or not isinstance(other, exp.Table):
-            raise self.wrong("JOIN", join, shown)
+        exp, other, on, using = self.exp, join.this, join.args.get("on"), join.args.get("using")
+        left = join.args.get("side") == "LEFT" and join.args.get("kind") in (None, "", "OUTER")
+        if not left or not isinstance(other, exp.Table):
+            raise self.wrong("JOIN", join, "LEFT JOIN towns USING (town)")
         if other.name not in self.tables:
-            known = ", ".join(map(repr, self.tables)) or "none"
-            raise InvalidArgument(
-                "tables", other.name, f"a public table ({known} given)", f'tables={{"{other.name}": …}}'
-            )
+            expected = f"a public table ({', '.join(map(repr, self.tables)) or 'none'} given)"
+            raise InvalidArgument("tables", other.name, expected, f'tables={{"{other.name}": …}}')
         name = other.alias_or_name
         self.sides[name] = {}
         if using and len(using) == 1:
@@ -211,12 +189,10 @@ class _Reader:
             own, theirs = self.name("ON", pair[0]), pair[1].name
         else:
             raise self.wrong("ON", on or join, f"ON t.key = {name}.key")
+        known = [one.column.name for one in self.lookups]
         found = looked_up(self.tables[other.name], own, theirs, self.domain, other.name)
-        known = {one.column.name for one in self.lookups}
-        self.lookups += [one for one in found if one.column.name not in known]
-        self.sides[name] = {one.column.name: one.column.name for one in found if one.column.name not in known} | {
-            theirs: own
-        }
+        self.lookups += (found := [one for one in found if one.column.name not in known])
+        self.sides[name] = {one.column.name: one.column.name for one in found} | {theirs: own}
 
 
 def looked_up(public: Any, own: str, theirs: str, domain: Domain, named: str) -> list[Lookup]:
