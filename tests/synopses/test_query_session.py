@@ -234,34 +234,41 @@ def test_one_row_moves_an_answer_without_noise_by_no_more_than_is_paid_for() -> 
         assert np.abs(moved).sum() == 1
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mean",
+        "quantile",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in QUESTIONS if n not in ("mean", "quantile")),
+    ],
+)
 def test_intervals_cover_the_truth(name: str) -> None:
-    """Of 120 answers, at 90 %; those of means and quantiles may cover more. False alarm: below 1e-5."""
+    """Of 80 answers, at 90 %; those of means and quantiles may cover more. False alarm: below 1e-5."""
     rng = np.random.default_rng(3)
     rows = rng.normal(300, 150, (400, 1))
     domain = dc.Domain({"income": (-100.0, 1000.0)})
     s = session(rows, domain=domain, seed=5)
     truth = QUESTIONS[name](session(rows, domain=domain), math.inf).value
     covered = []
-    for _ in range(120):
+    for _ in range(80):
         low, high = QUESTIONS[name](s, 1.0).interval(0.9)
         covered.append(np.mean((low <= truth) & (truth <= high)))
-    assert np.mean(covered) > 0.78
+    assert np.mean(covered) > 0.72
 
 
 @pytest.mark.parametrize(
     "value", [pytest.param(0.0, marks=pytest.mark.slow), 0.3, pytest.param(1.0, marks=pytest.mark.slow)]
 )
 def test_rounding_is_nothing_next_to_the_noise_however_many_rows_round_alike(value: float) -> None:
-    """300,000 equal rows, at 95 %: of 40 sums 30 at least hold the truth, and all means. False alarm: below 1e-5."""
+    """300,000 equal rows, at 95 %: 13 of 20 sums hold the truth, and 5 of 10 means. False alarm: below 1e-5."""
     rows = np.full((300_000, 1), value)
     s = session(rows, domain=dc.Domain({"x": (0.0, 1.0)}), seed=3)
     assert s.sum("x", epsilon=math.inf).value == pytest.approx(rows.sum(), abs=1e-3)
     assert s.mean("x", epsilon=math.inf).value == pytest.approx(value, abs=1e-9)
-    sums = [s.sum("x", epsilon=4).interval(0.95) for _ in range(40)]
-    assert sum(low <= rows.sum() <= high for low, high in sums) >= 30
-    means = [s.mean("x", epsilon=50).interval(0.95) for _ in range(20)]
-    assert sum(low <= value <= high for low, high in means) >= 17
+    sums = [s.sum("x", epsilon=4).interval(0.95) for _ in range(20)]
+    assert sum(low <= rows.sum() <= high for low, high in sums) >= 13
+    means = [s.mean("x", epsilon=50).interval(0.95) for _ in range(10)]
+    assert sum(low <= value <= high for low, high in means) >= 5
 
 
 @given(
@@ -400,10 +407,10 @@ def test_intervals_of_groups_cover_as_often_as_they_say(how: Any) -> None:
 
 
 def test_the_noise_of_a_mean_is_that_of_its_formula() -> None:
-    """Over 200 purchases the spread is the stated error, within 20 %: four of its own errors."""
+    """Over 100 purchases the spread is the stated error, within 30 %: four of its own errors."""
     s = session(towns(2000), domain=TOWNS, seed=9)
-    found = [s.mean("age", epsilon=1) for _ in range(200)]
-    assert np.std([f.value for f in found]) == pytest.approx(np.mean([f.std_error for f in found]), rel=0.2)
+    found = [s.mean("age", epsilon=1) for _ in range(100)]
+    assert np.std([f.value for f in found]) == pytest.approx(np.mean([f.std_error for f in found]), rel=0.3)
     bought = s.mean("age", error=0.2, rows=2000)  # at most: the mean may be anywhere between the bounds
     assert 0.2 / math.sqrt(2) <= bought.std_error <= 0.2
     again = s.mean("age", error=0.01, of=bought, rows=s.count(epsilon=1))

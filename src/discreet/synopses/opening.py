@@ -162,8 +162,8 @@ def open_release(
     whose cells will be released, if it does not depend on the number of rows: then one pass counts cells and rows.
     ``select`` returns the columns that take part, ``gaussian`` decides whether Gaussian noise is better; both see
     public values only. Without ``copies`` weights are a column like others. With ``size_share=None`` the method
-    estimates the number of rows itself. ``keys`` pays for categories of the domain that are to be found, with ``delta``
-    and a share of ε of its own, and returns the domain that declares them. A wrong ``n_rows`` costs accuracy, never privacy.
+    estimates the number of rows itself. A wrong ``n_rows`` costs accuracy, never privacy. ``keys`` pays for categories
+    that are selected privately, with ``delta`` and a share of ε, and returns the domain that declares them.
 
     Privacy
     -------
@@ -209,7 +209,7 @@ def open_release(
     whole_price = wanted if keys is None else Approx(wanted.pure, checks.slack(delta))
     gate = Gate.open(whole_price, gaussian=wide, unit=unit, **charged)
     if keys is not None:
-        declared = keys(gate, raw)
+        declared = keys(gate, source)
         axes = check_columns(declared, select=select, copies=copies)
         source = bound()
     wanted_axes = Domain._of([*axes, *declared.select(declared.weights)], named=axes.named) if weights else axes

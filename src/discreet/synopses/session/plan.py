@@ -144,12 +144,12 @@ class Plan:
         return made
 
     def explained(self, price: Price, unit: str, charged: str, rows: float | None, step: float) -> QueryPlan:
-        """Return what would be bought for a price per row, and how wide its noise is."""
+        """Return what would be bought for a price per row, and how wide its noise is (unknown if ``step`` is NaN)."""
         share, lines = price / len(self.measures), []
         for measure, column in self.measured():
             law, error = measure.law(column, share), measure.error(column, share, rows)
-            times = step if measure.kind in ("count", "sum") else 1.0
-            lines.append((measure.label, law, None if error is None else error * times))
+            times = step if measure.kind in ("count", "sum") or math.isnan(step) else 1.0
+            lines.append((measure.label, law, None if error is None or math.isnan(times) else error * times))
         return QueryPlan(charged, unit, math.prod(len(e) - 1 for e in self.edges.values()), tuple(lines), rows)
 
     def check(self, epsilon: Any, price: Price) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -112,6 +113,9 @@ class QuerySession:
         # One stream for all questions: with one seed, noise of two answers must not be the same.
         self._stream = generator(random_state)
 
+    def __repr__(self) -> str:
+        return f"QuerySession({', '.join(self._declared().names)}: {self.account!r})"
+
     # ---- questions
 
     def count(self, where: Any = None, *, column: str | None = None, **how: Any) -> Any:
@@ -172,6 +176,10 @@ class QuerySession:
     def variance(self, column: str, where: Any = None, **how: Any) -> Any:
         """Return the variance of a column of numbers, clamped to its declared bounds; divided by the number of rows."""
         return self._buy({"variance": Variance(column)}, where, **how)
+
+    def std(self, column: str, where: Any = None, **how: Any) -> Any:
+        """Return the standard deviation of a column of numbers: the root of its variance."""
+        return self._buy({"std": Deviation(column)}, where, **how)
 
     def quantile(self, column: str, q: float = 0.5, where: Any = None, **how: Any) -> Any:
         """Return a quantile of a column of numbers, to a 1024th of its range; 0.5 is the median."""
@@ -262,7 +270,8 @@ class QuerySession:
         wanted = Wanted.read(epsilon, None, spare)
         pure, rho = wanted.pure if wanted.pure.infinite else wanted.pure * share, wanted.rho
         price, wide = _per_row(declared, plan, pure), False
-        if rho is not None and not (isinstance(declared.unit, Person) and declared.unit.rows == "auto"):
+        auto = isinstance(declared.unit, Person) and declared.unit.rows == "auto"
+        if rho is not None and not auto:
             gaussian = _per_row(declared, plan, rho)
             price, wide = (gaussian, True) if plan.wide(price, gaussian) else (price, False)
         plan.check(epsilon, price)
@@ -270,7 +279,8 @@ class QuerySession:
             raise InvalidArgument("epsilon", epsilon, "large enough to select keys with a quarter of it", "epsilon=1.0")
         if self._dry:
             unit = declared.unit.describe() if isinstance(declared.unit, Person) else "one row"
-            return plan.explained(price, unit, _said(epsilon, delta), guess, _step(declared))
+            said = f"epsilon {float(epsilon):.6g}" + (f", delta {delta:g}" if delta else "")
+            return plan.explained(price, unit, said, guess, math.nan if auto else _step(declared))
         told = {} if where is None else {"where": where if isinstance(where, str) else json.dumps(where, default=str)}
         opening = open_release(
             self._table, declared if selected else self.domain, epsilon, self._stream, size_share=None,
@@ -322,12 +332,8 @@ class QuerySession:
 
 #: What can be asked by name.
 _QUESTIONS = (
-    "count", "histogram", "crosstab", "top_k", "distinct", "sum", "mean", "variance", "quantile", "quantiles",
+    "count", "histogram", "crosstab", "top_k", "distinct", "sum", "mean", "variance", "std", "quantile", "quantiles",
 )  # fmt: skip
-
-
-def _said(epsilon: Any, delta: Any) -> str:
-    return f"epsilon {float(epsilon):.6g}" + (f", delta {delta:g}" if delta else "")
 
 
 def _with(domain: Domain, words: Mapping[str, Sequence[str]]) -> Domain:
