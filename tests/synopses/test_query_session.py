@@ -24,6 +24,7 @@ from discreet.engines import Source
 from discreet.engines.passes.where import GroupMap, GroupSums
 from discreet.synopses.session.measures import _centred, _coarsest, _grid, noisy_ranks
 from gates import gate_of
+from replay import replay
 
 DOMAIN = dc.Domain({"age": dc.Integer(0, 120), "income": (-100.0, 1000.0), "sex": ["f", "m"]})
 PEOPLE = pa.table(
@@ -466,3 +467,57 @@ def test_explaining_reads_and_charges_nothing(monkeypatch: pytest.MonkeyPatch) -
     same = s.explain("SELECT town, SUM(pay) FROM t GROUP BY town", epsilon=0.5)
     assert same.lines == plan.lines
     assert float(ledger.remaining) == 1
+
+
+PUBLIC = pa.table({"town": ["a", "b", "q"], "region": ["n", "s", None], "size": [3, None, 9]})
+ASKED: list[Any] = [
+    lambda s, how: s.count(column="x", **how),
+    lambda s, how: s.mean("x", **how),
+    lambda s, how: s.quantiles("age", [0.2, 0.7], **how),
+    lambda s, how: s.distinct("age", **how),
+    lambda s, how: s.sql(
+        "SELECT region, COUNT(*), SUM(size), STDDEV(x) FROM t LEFT JOIN w USING (town) GROUP BY region ORDER BY 2",
+        tables={"w": PUBLIC}, epsilon=1,
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_neighbours_of_random_plans_stay_within_the_price(seed: int) -> None:
+    """Exact replay with one row or person more, who may have any values, groups and numbers of rows."""
+    rng = np.random.default_rng(seed)
+
+    def rows(n: int, who: str | None = None) -> pa.Table:
+        x = rng.choice([math.nan, math.inf, -math.inf, 0.0, 1.0, 1e300, -0.7], n)
+        town, age = (rng.choice(np.array(values, object), n) for values in (["a", "b", "zz", None], [None, -3, 4, 11]))
+        names = [who or rng.choice([f"p{i}", None]) for i in rng.integers(0, 4, n)]  # type: ignore[list-item]
+        columns = {"town": (town, pa.string()), "age": (age, pa.int64()), "x": (x, pa.float64())}
+        columns["who"] = (names, pa.string())
+        return pa.table({name: pa.array(held, kind) for name, (held, kind) in columns.items()})
+
+    units = ["row", dc.Person("who", rows=2), dc.Person("who", rows=4, group="town", per_group=2)]
+    unit, base = units[seed % 3], rows(int(rng.integers(0, 20)))
+    more = pa.concat_tables([base, rows(1) if unit == "row" else rows(int(rng.integers(1, 9)), "new")])
+    more = more.take(pa.array(rng.permutation(len(more))))
+    rule = {"missing": str(rng.choice(["own", "drop"]))}
+    columns = {
+        "town": {"categories": ["a", "b"]},
+        "age": {"kind": "integer", "bounds": [0, 9]},
+        "x": {"bounds": [-3, 2]},
+    }
+    domain = dc.Domain({name: said | rule for name, said in columns.items()}, unit=unit)
+    how: dict[str, Any] = {"by": [[], ["town"], ["age", "town"]][int(rng.integers(3))], "epsilon": 1}
+    how |= {
+        "where": [None, "x > 0", "age is missing or town = 'a'", "not (town = 'a' and x < 1)"][int(rng.integers(4))]
+    }
+    how |= {"bins": {"age": [0, 3, 7, 10]}} if "age" in how["by"] else {}
+    how |= {"delta": 1e-6} if unit != "row" and seed % 2 else {}
+
+    def release(table: Any) -> tuple[Any, Any]:
+        asked = session(table, domain=domain, seed=seed, account=dc.Ledger(epsilon=1, delta=1e-6))
+        answer = ASKED[seed % len(ASKED)](asked, how)
+        return [repr(answer.to_arrow().to_pydict())], answer.guarantee
+
+    if rule["missing"] == "drop" and how["where"] and "is missing" in how["where"]:
+        how["where"] = "town = 'a'"
+    assert replay(release, base, more).faults == []
