@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
+import figure_models as models
 import figure_results as results
 from figure_dimensions import few_rows, many_dimensions, many_published
 from figure_grids import starts
@@ -468,6 +469,12 @@ def blocks() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
+    "models-coverage": models.coverage,
+    "models-linear": models.linear,
+    "models-logistic": models.logistic,
+    "models-mixed": models.mixed,
+    "models-pca": models.pca,
+    "models-synthetic": models.synthetic,
     "accuracy": accuracy_table,
     "accuracy-front": lambda: accuracy_table((1.0,)),
     "accuracy-summary": accuracy_summary,

@@ -15,6 +15,7 @@ from . import jobs as jobs
 from . import local as local
 from . import mechanisms as mechanisms
 from . import metric as metric
+from . import models as models
 from . import noise as noise
 from . import planning as planning
 from . import reporting as reporting
@@ -42,6 +43,9 @@ from .core.schema import Dialect as Dialect
 from .jobs import Job as Job
 from .mechanisms import private_bounds as private_bounds
 from .mechanisms import private_categories as private_categories
+from .models import PrivateLinearRegression as PrivateLinearRegression
+from .models import PrivateLogisticRegression as PrivateLogisticRegression
+from .models import PrivatePCA as PrivatePCA
 from .synopses import GridSynopsis as GridSynopsis
 from .synopses import MarginalSynopsis as MarginalSynopsis
 from .synopses import QuerySession as QuerySession
@@ -71,6 +75,9 @@ __all__ = [
     "Numeric",
     "Person",
     "PrivateKMeans",
+    "PrivateLinearRegression",
+    "PrivateLogisticRegression",
+    "PrivatePCA",
     "QuerySession",
     "Synopsis",
     "Time",
@@ -86,6 +93,7 @@ __all__ = [
     "evaluation",
     "local",
     "metric",
+    "models",
     "noise",
     "planning",
     "private_bounds",

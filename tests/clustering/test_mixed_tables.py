@@ -218,3 +218,25 @@ def test_what_a_synopsis_says_of_some_columns_stays_in_its_boxes() -> None:
     seen = view(whole, ["a"])
     assert (seen.points <= seen.upper).all()
     assert np.allclose(seen.points, seen.upper, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::discreet.errors.DiscreetWarning")
+def test_categories_take_part_through_the_marginal_model() -> None:
+    """Numbers say nothing here: only towns and sexes tell the groups apart."""
+    frame = people(1500)
+    frame["age"] = frame["cost"] = 50.0
+    frame["sex"] = np.where(np.isin(frame["town"], ["here", "there"]), "m", "f")
+    model = dc.PrivateKMeans(2, 5.0, declared(), synopsis="marginals", random_state=1).fit(frame)
+    assert model.domain_.names == ("town", "age", "sex", "cost")
+    assert model.guarantee_.epsilon == 5.0
+    assert model.note_ == ""
+    labels = model.predict(frame)
+    assert np.mean(labels[:750] == labels[0]) > 0.9
+    assert np.mean(labels[750:] != labels[0]) > 0.9
+    assert model.transform(frame).shape == (1500, 2)
+    assert np.allclose(model.cluster_categories_["sex"].sum(axis=1), 1)
+    assert model.cluster_weights_.sum() == pytest.approx(1500, rel=0.1)
+    alone = dc.PrivateKMeans(2, 5.0, declared().select(["town", "sex"]), synopsis="marginals", random_state=1).fit(
+        frame
+    )
+    assert alone.cluster_centers_.shape == (2, 2)

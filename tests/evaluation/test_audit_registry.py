@@ -20,7 +20,7 @@ from discreet.local.mechanism import mechanisms
 ROOT = Path(__file__).parents[2]
 LISTED = dc.evaluation.audited_mechanisms()
 TABLES = dc.evaluation.audited_tables()
-ROOMS = ("noise", "synopses", "clustering", "local", "metric", "anonymity")
+ROOMS = ("noise", "synopses", "clustering", "models", "local", "metric", "anonymity")
 #: Many audits are made here: with a miss of 1 in 10,000 each, exact mechanisms raise an alarm in at most 2 % of seeds.
 CONFIDENCE = 0.9999
 #: Public names with a Privacy section that cannot be audited by runs, and why.

@@ -5,9 +5,11 @@ The quick suite tries a few settings with a seed that changes every day (a failu
 per estimator. Engines are not tried here: equal counts on all of them are the business of tests/engines.
 """
 
+import functools
 import inspect
 import math
 import time
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +26,7 @@ from replay import replay
 EDGES = (0.0, 0.25, 0.5, 0.75, 1.0, math.nan, -3.0, 7.0)
 TODAY = int(time.time() // 86_400)
 QUICK, THOROUGH = 5, 2_000
+MODELS = ("PrivateLinearRegression", "PrivateLogisticRegression", "PrivatePCA")
 
 
 class Case:
@@ -191,6 +194,26 @@ def lloyd(case: Case) -> Any:
     return release
 
 
+def model(case: Case, kind: str) -> Any:
+    names = [*case.data]  # the target stands first
+    columns = {"y": {"categories": ["a", "b"]} if kind == "PrivateLogisticRegression" else (0, 1)}
+    columns |= {c.name: c for c in case.domain if c.role == "attribute" and c.kind != "code"}
+    roles = {c.name: c for c in case.domain if c.role != "attribute"}
+    domain = dc.Domain({**columns, **roles}, unit=case.domain.unit) if case.persons else dc.Domain({**columns, **roles})
+    if getattr(domain.unit, "group", ()) and "c" not in columns:
+        domain = domain.with_unit(dc.Person("who", rows=3))
+
+    def release(table: Any) -> tuple[Any, Any]:
+        draws = [["a", "b", "other", None][zlib.crc32(str(row).encode()) % 4] if "Log" in kind else row.get("x0")
+                 for row in table.select(names).to_pylist()]  # fmt: skip
+        full = table.append_column("y", pa.array(draws, from_pandas=True))
+        target = {} if kind == "PrivatePCA" else {"target": "y"}
+        made = getattr(dc, kind)(domain=domain, random_state=case.seed, **target, **case.budget).fit(full)
+        return [made.moments_.values, made.components_ if kind == "PrivatePCA" else made.coef_], made.guarantee_
+
+    return release
+
+
 def session(case: Case) -> Any:
     question = case.pick("count", "histogram", "sum", "mean", "variance", "quantile", "quantiles")
     where = case.pick(None, {"x0": (0.25, 0.75)}, "x0 > 0.25 or not x0 <= 0", "x0 is missing or x0 < 0.5")
@@ -260,6 +283,7 @@ CASES: dict[str, tuple[Callable[[Case], Any], dict[str, Any]]] = {
     "PrivateKMeans": (kmeans, {}),
     "PrivateKMeans of many columns": (lifted, {"columns": 13, "words": False}),
     "DPLloyd": (lloyd, {"words": False}),
+    **{name: (functools.partial(model, kind=name), {}) for name in MODELS},
     "QuerySession": (session, {}),
     "OrderedMicroaggregation": (ordered, {}),
     "private_bounds": (bounds, {}),
@@ -314,7 +338,7 @@ def charged(room: Any) -> set[str]:
 
 
 def test_an_estimator_that_is_not_registered_is_noticed() -> None:
-    rooms = (dc, dc.synopses, dc.clustering, dc.anonymity, dc.local, mechanisms)
+    rooms = (dc, dc.synopses, dc.clustering, dc.models, dc.anonymity, dc.local, mechanisms)
     public = set().union(*(charged(room) for room in rooms))
     known = {name.split(" ")[0] for name in CASES} | set(OWN_LAW)
     assert public - known == set()

@@ -95,6 +95,8 @@ def test_persons_pay_for_all_the_rows_that_are_used() -> None:
     assert law == "gaussian"
     assert float(scale) == pytest.approx(math.sqrt(2 * 2**60 * 64 / (2 * float(rho))))
     assert laws(wide.count(by="town", epsilon=1))[0][0] == "laplace"
+    (draw,) = wide.mean("x", epsilon=1, delta=1e-6).guarantee.ledger[0].draws  # one group holds all 64 rows
+    assert (draw.law, draw.rows) in (("max-norm", 64), ("gaussian", 64**2))
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

@@ -34,6 +34,8 @@ cost = {bounds = [0, 100000], role = "quasi-identifier"}
 illness = {categories = ["none", "flu", "gout"], role = "sensitive"}
 """
 _POINTS = "[columns]\nage = {bounds = [0, 120]}\nincome = {bounds = [0, 1000]}\n"
+#: With wide bounds clusters are tight, and cells have means.
+_TIGHT = "[columns]\nage = {bounds = [0, 2000]}\nincome = {bounds = [0, 20000]}\n"
 #: Rows of the generated tables: small ones take other ways, which compile less.
 _ROWS = (40_000, 2_000)
 _PEOPLE = ("all", "stays")
@@ -45,7 +47,7 @@ JOBS: dict[str, tuple[tuple[str, dict[str, Any], str], ...]] = {
     "synthesize": tuple((schema, _BUDGET | more, "table") for schema in _PEOPLE for more in ({}, _DELTA)),
     "cluster": tuple(
         (schema, _BUDGET | more, "centers")
-        for schema in ("points", "all", "stays")
+        for schema in ("points", "tight", "all", "stays")
         for more in ({"n_clusters": 5}, {"n_clusters": "auto", "max_clusters": 3})
     ),
     "anonymize": tuple(
@@ -107,7 +109,7 @@ def _times(wanted: list[str]) -> Iterator[tuple[str, float]]:
     from discreet.jobs import Job
 
     with tempfile.TemporaryDirectory() as place:
-        for schema, text in (("all", _SCHEMA), ("points", _POINTS), ("stays", _STAYS)):
+        for schema, text in (("all", _SCHEMA), ("points", _POINTS), ("tight", _TIGHT), ("stays", _STAYS)):
             (Path(place) / f"{schema}.toml").write_text(text)
             for rows in _ROWS:
                 (Path(place) / f"{schema}-{rows}.csv").write_text(_stays(rows) if schema == "stays" else _table(rows))

@@ -93,7 +93,7 @@ def _join() -> bool:
         while _waiting:
             cls, names = next(iter(_waiting.items()))
             mixins = tuple(getattr(base, name) for name in names)
-            at = cls.__bases__.index(Estimator) if mixins else 0
+            at = next(i for i, each in enumerate(cls.__bases__) if issubclass(each, Estimator)) if mixins else 0
             cls.__bases__ = (*cls.__bases__[:at], *mixins, *cls.__bases__[at:])
             # Python would have called the hooks of these classes when it made this one.
             order = cls.__mro__

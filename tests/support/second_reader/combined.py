@@ -76,7 +76,10 @@ def _records(name: str, payload: bytes) -> Iterator[dict[str, Any]]:
     if payload[:4] == b"PAR1":
         yield from pq.read_table(io.BytesIO(payload)).to_pylist()
     else:
-        yield from csv.DictReader(io.StringIO(payload.decode("utf-8")))
+        text = payload.decode("utf-8-sig")
+        german = ";" in text.partition("\n")[0]  # written as the input was declared: 1.234,5
+        for row in csv.DictReader(io.StringIO(text), delimiter=";" if german else ","):
+            yield {name: value.replace(",", ".") if german and value else value for name, value in row.items()}
 
 
 def _rows(case: Case, name: str, rows: list[dict[str, Any]]) -> Objections:

@@ -83,6 +83,15 @@ def lloyd(draw: Draw) -> Made:
     return finish(draw, "centers", path, made.guarantee_, rows, words=False)
 
 
+def moments(draw: Draw) -> Made:
+    rows, data, settings = _central(draw)
+    settings.pop("n_rows", None)
+    made = draw.one(dc.PrivatePCA, dc.PrivateLinearRegression)(**settings).fit(data)
+    path = draw.file("moments.bin")
+    path.write_bytes(made.moments_.values.tobytes())
+    return finish(draw, "moments", path, made.guarantee_, rows, words=False)
+
+
 # ---- the local room
 
 _LABELS = ["red", "green", "blue", "pink", "grey", "teal", "café"]
@@ -272,4 +281,5 @@ KINDS: dict[str, Callable[[Draw], Made]] = {
     "sphere": sphere,
     "trajectory": trajectory,
     "lloyd": lloyd,
+    "moments": moments,
 }

@@ -29,7 +29,8 @@ def check(case: Case) -> Objections:
     """Read the bytes by their kind."""
     from second_reader.released_tables import anonymous_table
 
-    yield from {"synopsis": _synopsis, "centers": _centers, "reports": _local, "counts": _local, "noisy": _noisy,
+    yield from {"synopsis": _synopsis, "centers": _centers, "moments": _moments,
+                "reports": _local, "counts": _local, "noisy": _noisy,
                 "table": anonymous_table}[case.made.kind](case)  # fmt: skip
 
 
@@ -181,6 +182,27 @@ def _centers(case: Case) -> Objections:
     steps = [line for line in case.promise["ledger"] if line["label"].startswith("iteration")]
     if len(steps) != case.facts["iterations"]:
         yield f"{len(steps)} iterations were paid, {case.facts['iterations']} are stated"
+    yield from sealed(case, case.made.payload)
+
+
+# ---- moments of models
+
+
+def _moments(case: Case) -> Objections:
+    values = np.frombuffer(case.made.payload)
+    levels = [len(c.get("categories", ())) for c in case.columns.values()]
+    terms = [max(n - 1, 0) if n else 1 for n in levels]
+    squares = sum(not n for n in levels)
+    pairs = (sum(terms) ** 2 - sum(t * t for t in terms)) // 2
+    if len(values) != 1 + sum(terms) + squares + pairs:
+        yield f"{len(values)} sums of products of {len(levels)} columns were published"
+    if case.facts["features"] != sum(terms):
+        yield f"{case.facts['features']} features are stated, {sum(terms)} follow from the columns"
+    if (values * 2**20 != np.rint(values * 2**20)).any():
+        yield "a noisy sum is not a whole number of its steps"
+    lines = [line["label"] for line in case.promise["ledger"] if line["label"] not in ("rows per person",)]
+    if lines != ["moments"]:
+        yield f"{lines} were paid, not the moments alone"
     yield from sealed(case, case.made.payload)
 
 

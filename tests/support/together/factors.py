@@ -10,7 +10,7 @@ from typing import Any
 from together.people import SOURCES
 
 SYNOPSES = ("grid", "tree", "marginals", "k-means")
-CENTRAL = (*SYNOPSES, "lloyd", "session", "ordered")
+CENTRAL = (*SYNOPSES, "lloyd", "regression", "session", "ordered")
 CELLS = ("density tree", "mondrian", "generalization")
 TABLES = (*CELLS, "microaggregation")
 METHODS = (*CENTRAL, "perturb", "oracle", "distinct", *TABLES, "sampled")
@@ -31,7 +31,7 @@ SECOND = ("same", "changed", "removed")
 PERSONS = ("person", "person, ids missing")
 #: The options that each method has; what is not listed is refused.
 OPTIONS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("grid", "tree", "k-means", "lloyd"), ("delta", "rho")),
+    **dict.fromkeys(("grid", "tree", "k-means", "lloyd", "regression"), ("delta", "rho")),
     "marginals": ("delta", "rho", "escape"),
     "session": ("delta",),  # with private keys
     "ordered": (),
@@ -115,13 +115,13 @@ IMPOSSIBLE: tuple[Impossible, ...] = (
         {"unit": PERSONS, "method": ("microaggregation",)}, "groups of means count rows, not persons", r"person"
     ),
     Impossible(
-        {"after": ("report",), "method": ("lloyd", "session", "distinct")},
+        {"after": ("report",), "method": ("lloyd", "regression", "session", "distinct")},
         "a page is made of a synopsis, of counts or of a table with its promise",
         r"neither a synopsis nor counts",
     ),
     Impossible(
-        {"output": ("csv", "parquet"), "method": ("lloyd", "session")},
-        "centres and answers stay in the program that asked for them",
+        {"output": ("csv", "parquet"), "method": ("lloyd", "regression", "session")},
+        "centres, coefficients and answers stay in the program that asked for them",
         r"save",
     ),
     Impossible({"after": ("ask",), "method": tuple(m for m in METHODS if m not in SYNOPSES)},
@@ -152,7 +152,7 @@ def refused() -> list[tuple[dict[str, str], str]]:
         for values in product(*rule.when.values()):
             given = {**PLAIN, **dict(zip(rule.when, values, strict=True))}
             given.setdefault("method", "density tree")
-            if given["method"] in ("lloyd", "session") and "output" not in rule.when:
+            if given["method"] in ("lloyd", "regression", "session") and "output" not in rule.when:
                 given["output"] = "memory"
             given.setdefault("account", "ledger" if given["method"] == "session" else "none")
             found.append((given, rule.says))

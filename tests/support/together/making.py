@@ -142,7 +142,7 @@ def _release(
     made, path = (_by_job if by_job else _by_estimator)(given, data, ledger, place, history)
     promise = made.pop("promise")
     said: tuple[str, ...] = ()
-    if made["kind"] not in ("answer", "centers", "bitmap"):
+    if made["kind"] not in ("answer", "centers", "moments", "bitmap"):
         facts = dc.reporting.report_facts(made.pop("report", path))
         said = (*facts["promise"]["plain"], *facts["promise"]["symbols"], *facts["warnings"])
         assert facts["checks"]["seal"] == "intact"
@@ -182,6 +182,13 @@ def _by_estimator(
         path.write_text(model.guarantee_.to_json())
         held = {"payload": model.cluster_centers_.tobytes(), "kind": "centers", "promise": model.guarantee_}
         return held, path
+    if method == "regression":
+        model = dc.PrivateLinearRegression(domain=declared, target="age", **_more(given), **budget).fit(data)
+        if given["output"] != "memory":
+            model.save(place / f"moments.{suffix}")
+        path = place / "moments.guarantee.json"
+        path.write_text(model.guarantee_.to_json())
+        return {"payload": model.moments_.values.tobytes(), "kind": "moments", "promise": model.guarantee_}, path
     if method == "session":
         session = dc.QuerySession(data, ledger, domain=declared, **_more(given))
         keys = {"by": "note", "keys": "private", "delta": DELTA} if given["option"] == "delta" else {}

@@ -54,7 +54,7 @@ def recursive_ratio(counts: AnyArray, l: int) -> FloatArray:  # noqa: E741
     """Return r_1 / (r_l + ... + r_m) of the frequencies in falling order; infinite with fewer than l values."""
     falling = -np.sort(-counts, axis=1)
     tail = falling[:, l - 1 :].sum(axis=1)
-    return np.asarray(np.divide(falling[:, 0], tail, out=np.full(len(counts), np.inf), where=tail > 0))
+    return np.asarray(np.divide(falling[:, :1].sum(axis=1), tail, out=np.full(len(counts), np.inf), where=tail > 0))
 
 
 def equal_distance(counts: AnyArray, sizes: AnyArray, share: FloatArray) -> FloatArray:

@@ -8,22 +8,32 @@ from typing import Any
 
 import numpy as np
 
-from discreet.clustering.central import auto, lift
+from discreet.clustering.central import auto, lift, mixed
 from discreet.clustering.central.estimator import Centers
 from discreet.clustering.central.of_synopsis import check_refine, cluster_synopsis
+from discreet.clustering.how_many.suggest import suggest_k
 from discreet.clustering.leaves.columns import left_out, no_part, select_columns
 from discreet.clustering.options import COLUMNS, N_INIT, SCALE
-from discreet.core import Declared, Domain, checks, option
+from discreet.core import Declared, Domain, as_domain, check_fitted, checks, option
 from discreet.core import options as shared
 from discreet.core.budget import Price, Wanted
 from discreet.engines import GridMap
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.synopses import OpenRelease, Synopsis, check_release, method_options, note_columns, open_for
+from discreet.synopses import (
+    MarginalSynopsis,
+    OpenRelease,
+    Synopsis,
+    check_release,
+    method_options,
+    note_columns,
+    open_for,
+)
 from discreet.synopses.boxes.grid import GridSettings, GridSynopsis, check_size, estimator
 from discreet.synopses.boxes.tree import TreeSettings, TreeSynopsis
 from discreet.synopses.boxes.tree import estimator as tree
 
-#: Parameters of a synopsis estimator that the clusterer sets itself.
+#: Parameters of a synopsis estimator that the clusterer sets itself: those of the marginal model, of the others.
+_SHARED = ("epsilon", "rho", "domain", "n_rows", "expect_rows", "check_first", "ledger", "random_state")
 _OWN = ("epsilon", "rho", "delta", "domain", "n_rows", "size_share", "random_state", "ledger")
 
 
@@ -44,6 +54,9 @@ class PrivateKMeans(Declared, Centers):
         Its promise.
     note_ : str
         Warnings about the centres; usually empty.
+    cluster_categories_ : dict of arrays of shape (clusters, categories)
+        With "marginals" only: the share of every category in each cluster, by column. Their commonest ones are the
+        places of ``cluster_centers_`` on these columns.
     suggestion_ : KSuggestion or None
         The evidence for "auto"; None for a number that was given.
 
@@ -80,13 +93,15 @@ class PrivateKMeans(Declared, Centers):
     domain: Any = shared.DOMAIN
     synopsis: str | GridSynopsis | TreeSynopsis = option(
         default="auto",
-        choices=("auto", "grid", "tree", "lift"),
+        choices=("auto", "grid", "tree", "lift", "marginals"),
         objects=True,
         job="method",
         help="Synopsis in which the clusters are found.",
         details=(
             '"auto" chooses by the noisy number of rows, the domain, the number of clusters and the budget. "lift" is '
             "for a dozen columns or more: groups on the axes of a random projection, and their means in all columns. "
+            '"marginals" lets categories take part: it clusters the rows of a `MarginalSynopsis`, with every column of '
+            "the same weight. "
             "If you pass an estimator, only its settings are used; budget, domain, numbers of rows and clusters, and "
             "seed are those of this object."
         ),
@@ -127,6 +142,8 @@ class PrivateKMeans(Declared, Centers):
 
     def fit(self, X: Any, y: Any = None) -> PrivateKMeans:
         """Release a synopsis, cluster it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
+        if isinstance(self.synopsis, str) and self.synopsis == "marginals":
+            return self._fit_mixed(X)
         opening, choice, released = self._release(X)
         refine = self.refine
         if isinstance(refine, str) and refine == "auto" and not isinstance(self.n_clusters, str):
@@ -154,8 +171,37 @@ class PrivateKMeans(Declared, Centers):
         note_columns(self, X)
         return self
 
+    def _marginals(self) -> MarginalSynopsis:
+        """Return the estimator of the synopsis in which numbers and categories are clustered."""
+        return MarginalSynopsis(**{name: getattr(self, name) for name in _SHARED}, delta=self.delta or 0.0)
+
+    def _fit_mixed(self, X: Any) -> PrivateKMeans:
+        """Cluster numbers and categories together (`discreet.clustering.central.mixed`)."""
+        self._settings()
+        self.synopsis_ = released = self._marginals().fit(X).synopsis_
+        self._declared = as_domain(self.domain, released.domain.names)
+        self.domain_ = mixed.mixed_columns(released.domain, self.columns)
+        seed, k, self.suggestion_ = int(str(released.digest)[-8:], 16), self.n_clusters, None
+        if k == "auto":
+            self.suggestion_ = suggest_k(released, max_clusters=self.max_clusters, random_state=seed)
+            k = self.suggestion_.n_clusters or 1
+        found = mixed.cluster_mixed(released, self.domain_, int(k), n_init=self.n_init, seed=seed)
+        self._mixed, self.cluster_weights_, self.cluster_std_errors_, self.cluster_may_be_noise_ = found
+        self.cluster_centers_, self.cluster_categories_ = self._mixed.split()
+        self.guarantee_ = released.guarantee
+        self.note_ = "; ".join(filter(None, [left_out(released.domain, self.domain_.names), *released.warnings]))
+        note_columns(self, X)
+        return self
+
+    def _cells(self) -> Any:
+        check_fitted(self)
+        mapped = isinstance(self.synopsis, str) and self.synopsis == "marginals"
+        return self._mixed if mapped else super()._cells()
+
     def release(self, X: Any) -> Synopsis:
         """Release the synopsis that `fit` would cluster, and look for no clusters: other clusterers may."""
+        if isinstance(self.synopsis, str) and self.synopsis == "marginals":
+            return self._marginals().fit(X).synopsis_
         opening, _, released = self._release(X)
         opening.book(released.guarantee)
         return released
@@ -170,7 +216,10 @@ class PrivateKMeans(Declared, Centers):
 
     def check(self) -> None:
         """Refuse what no table could be clustered with: what `fit` refuses before it reads a row."""
-        _, fits, select = self._settings()
+        named, fits, select = self._settings()
+        if named is not None and named.method == "marginals":
+            self._marginals().check()
+            return
         check_release(self, fits, select)
 
     def _settings(self) -> tuple[auto.Choice | None, Callable[[Domain, Any], None], Callable[[Domain], Domain]]:

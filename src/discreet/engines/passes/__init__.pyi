@@ -15,6 +15,12 @@ from .marginals import AxisGrids as AxisGrids
 from .marginals import GroupedMarginal as GroupedMarginal
 from .marginals import MarginalsPass as MarginalsPass
 from .marginals import MarginalTally as MarginalTally
+from .moments import COEFFICIENT as COEFFICIENT
+from .moments import MOST_COEFFICIENT as MOST_COEFFICIENT
+from .moments import UNIT as UNIT
+from .moments import Design as Design
+from .moments import GradientPass as GradientPass
+from .moments import MomentsPass as MomentsPass
 from .tally import DENSE_LIMIT as DENSE_LIMIT
 from .tally import CellCounts as CellCounts
 from .trees import SPREAD_UNITS as SPREAD_UNITS

@@ -1,4 +1,4 @@
-"""The audited mechanisms of `discreet.synopses` and `discreet.clustering`, on few rows and unusual neighbours."""
+"""The audited mechanisms of synopses, clustering and models, on few rows and unusual neighbours."""
 
 import warnings
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from discreet.evaluation.audits.features import OneByOne
 from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
 from discreet.evaluation.audits.release_features import LeafFeatures, differing
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
+from discreet.models import PrivateLinearRegression, PrivateLogisticRegression, PrivatePCA
 
 base = later("sklearn.base")
 
@@ -76,6 +77,10 @@ def entries() -> Iterator[AuditedMechanism]:
         delta = _DELTA if settings else 0.0
         yield _few(f"clustering.PrivateKMeans/lift, {name}", partial(_fit, method), _pairs(solid), delta)
     yield _entry("clustering.DPLloyd", DPLloyd(2, epsilon=_EPSILON, domain=line), line)
+    crossed = Domain({"a": (0.0, 1.0), "b": {"categories": [0, 1]}})
+    for model, given in ((PrivateLinearRegression, plane), (PrivateLogisticRegression, crossed), (PrivatePCA, plane)):
+        name, pairs = f"models.{model.__name__}", _CROSSED if given is crossed else _pairs(plane)
+        yield _few(name, partial(_published, model(_EPSILON, given)), pairs)
     yield from _persons()
     yield from _questions()
     yield _drawn_classes()
@@ -178,6 +183,12 @@ def _fit(method: Any, rows: Any, rng: Any) -> Any:
         warnings.simplefilter("ignore", DiscreetWarning)  # so few rows look like none
         fitted = base.clone(method).set_params(random_state=rng).fit(np.asarray(rows))
     return fitted if hasattr(fitted, "cluster_centers_") else fitted.synopsis_
+
+
+def _published(method: Any, rows: Any, rng: Any) -> FloatArray:
+    """Fit a model anew; return what it published."""
+    fitted = base.clone(method).set_params(random_state=rng).fit(np.asarray(rows))
+    return np.append(fitted.moments_.values, getattr(fitted, "gradient_", ()))
 
 
 class MeasuredCounts(OneByOne):

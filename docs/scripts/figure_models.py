@@ -1,0 +1,69 @@
+"""Tables of private models: coverage of intervals, accuracy next to other libraries, training on synthetic rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import figure_results as results
+from figure_results import table
+
+
+def _held(part: str) -> Any:
+    return results.read("models")[part]
+
+
+def coverage() -> str:
+    """Return how often 95 % intervals hold the truth, by ε."""
+    held = _held("coverage")
+    rows = [
+        [e, f"{f['covered']:.1%}", f"{f['unbounded']:.1%}", f"{held['logistic'][e]:.1%}", f"{held['pca'][e]:.1%}"]
+        for e, f in held["linear"].items()
+    ]
+    heads = ["ε", "linear: covered", "linear: without ends", "logistic: covered", "PCA: variance covered"]
+    return table(heads, rows).replace("%", " %")
+
+
+def _by_method(found: dict[str, Any], heads: dict[str, str], digits: int = 3) -> str:
+    rows = [
+        [name, e, *(f"{f[m]:.{digits}f}" if m in f else "" for m in heads)]
+        for name, each in found.items()
+        for e, f in each.items()
+    ]
+    return table(["table", "ε", *heads.values()], rows)
+
+
+def linear() -> str:
+    """Return R² on test rows."""
+    heads = {"discreet": "Discreet", "discreet, delta": "Discreet, δ", "AdaSSP, delta": "AdaSSP, δ"}
+    heads |= {"diffprivlib": "diffprivlib", "without privacy": "no privacy"}
+    return _by_method(_held("linear")["r2"], heads)
+
+
+def logistic() -> str:
+    """Return the share of test rows that are labelled right."""
+    heads = {"discreet": "Discreet", "discreet, delta": "Discreet, δ", "diffprivlib": "diffprivlib"}
+    return _by_method(_held("logistic")["accuracy"], {**heads, "without privacy": "no privacy"})
+
+
+def pca() -> str:
+    """Return the variance along three private components over that along the best ones."""
+    return _by_method(_held("pca")["captured"], {"discreet": "Discreet", "discreet, delta": "Discreet, δ"})
+
+
+def synthetic() -> str:
+    """Return areas under the ROC curve of learners that were trained on synthetic rows."""
+    rows = []
+    for name, each in results.read("train_on_synthetic")["trees"]["auc"].items():
+        for learner, shown in {
+            "HistGradientBoostingClassifier": "boosting",
+            "RandomForestClassifier": "forest",
+        }.items():
+            rows.append([name, shown, *(f"{each[e][learner]:.3f}" for e in ("0.3", "1", "3", "real"))])
+    return table(["table", "learner", "ε = 0.3", "ε = 1", "ε = 3", "real rows"], rows)
+
+
+def mixed() -> str:
+    """Return adjusted Rand indices of clusters of numbers and categories."""
+    held = results.read("train_on_synthetic")["clusters"]["rand_index"]
+    heads = {"numbers": "numbers alone", "with categories": '`synopsis="marginals"`', "without privacy": "no privacy"}
+    return table(["ε", *heads.values()], [[e, *(f"{f[m]:.2f}" for m in heads)] for e, f in held.items()])
