@@ -251,7 +251,7 @@ def _check_of_table(
     if not price < whole or not law_for(price, moves).drawable:
         said = f"a small part of the budget of epsilon {wanted.pure.shown:g}"
         raise InvalidArgument("check_first", check_first, said, f"check_first={wanted.pure.shown / 10:g}")
-    error = math.sqrt(law_for(_of_row(price, unit), moves).variance)
+    error = math.sqrt(law_for(of_row(price, unit), moves).variance)
     if expected and error > (most := readable_error(expected)):
         more = Fraction(error / most)
         enough = (price * more**2).at(wanted.delta) if isinstance(price, Rho) and wanted.delta else stated.shown * more
@@ -261,11 +261,11 @@ def _check_of_table(
     return price
 
 
-def _of_row(price: Price, unit: Unit | None) -> Price:
+def of_row(price: Price, unit: Unit | None, *, grouped: bool = False) -> Price:
     """Return what a price of one unit is for one row; the most it can be where the number of rows is to be found."""
     if not isinstance(unit, Person) or unit.rows == "auto":
         return price
-    return price / (unit.l2_squared(grouped=False) if isinstance(price, Rho) else unit.l1)
+    return price / (unit.l2_squared(grouped=grouped) if isinstance(price, Rho) else unit.l1)
 
 
 def _look_first(
@@ -282,7 +282,7 @@ def _look_first(
     """
     every = Domain({c.name: {**declared.to_dict()[c.name], "missing": "own"} for c in released_columns(declared)})
     own, person = every.select(axes.names), gate.person
-    line = gate.hold("check: rows and missing values", _of_row(price, person), "sequential")
+    line = gate.hold("check: rows and missing values", of_row(price, person), "sequential")
     if person is not None:
         source = PersonTable(source, person, every, own, gate.free.key(8)).bounded(person.l1)
     grid = AxisGrids(own, (1,) * len(own), (False,) * len(own))

@@ -27,7 +27,7 @@ from discreet.engines.readers import column_batches
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.mechanisms import SMALLEST_SELECTION, Gate, selected_words
 from discreet.noise.stream import generator
-from discreet.synopses.opening import check_columns, open_release, table
+from discreet.synopses.opening import check_columns, of_row, open_release, table
 from discreet.synopses.session.answer import Answer
 from discreet.synopses.session.measures import Count, Deviation, Distinct, Mean, Measure, Quantiles, Sum, Variance
 from discreet.synopses.session.plan import Lookup, Plan, QueryPlan, rounded_up
@@ -371,12 +371,9 @@ def _select_keys(
 
 def _per_row(domain: Domain, plan: Plan, price: Any) -> Any:
     """Return the price of one row, or copy of a row, for that of one unit."""
-    unit, weights = domain.unit, Weights.of(domain)
-    copies = 1 if weights is None else weights.units
-    if isinstance(price, Epsilon):
-        rows = 1 if not isinstance(unit, Person) or unit.rows == "auto" else unit.l1
-        return price / (rows * copies)
-    return price / ((unit.l2_squared(grouped=plan.apart(unit)) if isinstance(unit, Person) else 1) * copies**2)
+    copies = 1 if (weights := Weights.of(domain)) is None else weights.units
+    row = of_row(price, domain.unit, grouped=plan.apart(domain.unit))
+    return row / (copies if isinstance(price, Epsilon) else copies**2)
 
 
 def _step(domain: Domain) -> float:
