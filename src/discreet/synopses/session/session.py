@@ -94,13 +94,23 @@ class QuerySession:
     Examples
     --------
     >>> import discreet as dc
-    >>> people = dc.datasets.patients()
-    >>> account = dc.Ledger(epsilon=1)
-    >>> session = QuerySession(people.to_arrow(), account, domain=people.domain, random_state=1)
-    >>> answer = session.mean(people.domain.names[0], epsilon=0.5)
-    >>> low, high = answer.interval(0.95)
-    >>> bool(low < answer.value < high), answer.guarantee.epsilon, float(account.remaining)
-    (True, 0.5, 0.5)
+    >>> rows = {"age": [25, 31, 40, 62] * 50, "sex": ["f", "m"] * 100}
+    >>> domain = dc.Domain({"age": dc.Integer(17, 90), "sex": ["f", "m"]})
+    >>> account = dc.Ledger(epsilon=20)
+    >>> session = QuerySession(pa.table(rows), account, domain=domain, random_state=1)
+    >>> session.histogram("sex", epsilon=2), session.top_k("sex", 1, epsilon=2)
+    (Answer(f 99, m 100: epsilon 2), Answer(m 101: epsilon 2))
+    >>> session.crosstab("sex", "age", bins=[17, 50, 91], epsilon=2)
+    Answer(f/17 to 49 99, f/50 to 90 0, m/17 to 49 50, m/50 to 90 49; 1 with few rows: epsilon 2)
+    >>> session.sum("age", epsilon=2), session.mean("age", epsilon=2)
+    (Answer(7889: 95 % interval 7754 to 8024, epsilon 2), Answer(39.641: 95 % interval 39.2348 to 40.0437, epsilon 2))
+    >>> round(session.variance("age", epsilon=2).value, 2), round(session.std("age", epsilon=2).value, 2)
+    (207.96, 14.17)
+    >>> session.distinct("age", epsilon=2), session.quantile("age", epsilon=2)
+    (Answer(4: 95 % interval 3 to 5, epsilon 2), Answer(39: 95 % interval 31 to 52, epsilon 2))
+    >>> answer = session.quantiles("age", [0.25, 0.75], by="sex", epsilon=2)
+    >>> answer, answer.guarantee.epsilon, float(account.remaining)
+    (Answer(f (25, 40), m (31, 62): epsilon 2), 2.0, 0.0)
     """
 
     _dry = False
