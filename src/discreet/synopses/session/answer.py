@@ -140,7 +140,8 @@ class Answer(Frames):
         for name, falls in reversed(by):
             keys = self._keys.get(name, self._keys.get(f"{name}_from"))
             column = self._found[name].value.tolist() if keys is None else keys.to_pylist()
-            order.sort(key=lambda i, column=column: (1,) if column[i] is None else (0, column[i]), reverse=falls)
+            ranks: list[Any] = [(1,) if found is None else (0, found) for found in column]
+            order.sort(key=ranks.__getitem__, reverse=falls)
         return self._taken(order[:most])
 
     @property

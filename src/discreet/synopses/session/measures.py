@@ -336,8 +336,8 @@ class Deviation(Variance):
 
     def take(self, rows: Rows, price: Price) -> Found:
         found = super().take(rows, price)
-        value, most = np.sqrt(found.value), float(np.subtract(*_ends(rows.column)[::-1])) / 2
-        error = np.minimum(found.std_error / np.maximum(2 * value, 1e-300), most)
+        value, (low, high) = np.sqrt(found.value), _ends(rows.column)
+        error = np.minimum(found.std_error / np.maximum(2 * value, 1e-300), float(high - low) / 2)
         return Found(value, error, lambda level: tuple(np.sqrt(end) for end in found.ends(level)), found.few)
 
 

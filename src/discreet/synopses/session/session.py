@@ -220,8 +220,7 @@ class QuerySession:
 
         asked = sql.compiled(query, self._released(), {} if tables is None else tables)
         found = self._buy(asked.measures, asked.where, by=asked.by, lookups=asked.lookups, **how)
-        asks = isinstance(found, Answer) and (asked.order or asked.limit is not None)
-        return found.ordered(asked.order, asked.limit) if asks else found
+        return found.ordered(asked.order, asked.limit) if isinstance(found, Answer) else found
 
     def explain(self, question: str, *arguments: Any, **how: Any) -> QueryPlan:
         """Return price, unit, noise and expected error of a question, and buy nothing.
