@@ -82,3 +82,15 @@ def test_a_sensitive_column_that_is_blank_everywhere_is_not_said_to_be_revealed(
     told = said(capsys, *ANONYMIZE)
     assert "ill is blank in every row: it was missing there, or not as declared." in told
     assert "reveal" not in told
+
+
+def test_rows_beyond_the_bound_per_person_are_counted_alike_when_a_release_is_asked_for_again(
+    workdir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"p{i % 20},30,10,no\n" for i in range(53))
+    write_table(workdir, "who,age,zip,ill\n" + rows, SCHEMA + '[columns.who]\nrole = "person"\n')
+    said(capsys, "account", "create", "people.account", "--dataset", "people", "--epsilon", "1", "--person", "who")
+    for told in ("Listed as entry 1", "this is entry 1 again"):
+        text = said(capsys, *ANONYMIZE, "--most-rows", "2", "--account", "people.account")
+        assert "40 rows in 1 group; 13 rows were left out because their person has more" in text
+        assert told in text

@@ -155,11 +155,9 @@ attack nothere.csv --against people.csv --control people.csv --schema schema.tom
 attack people.csv --against nothere.csv --control people.csv --schema schema.toml --epsilon 1 --radius 0.1
 attack people.csv --against people.csv --control nothere.csv --schema schema.toml --epsilon 1 --radius 0.1
 ATTACK --epsilon 1 --radius 0.1
-ATTACK --schema schema.toml
 ATTACK --schema schema.toml --epsilon 0 --radius 0.1
 ATTACK --method nope
 ATTACK --kind nope
-ATTACK --schema schema.toml --epsilon 1 --radius 0.1 --method attribute
 ATTACK --schema schema.toml --epsilon 1 --radius 0.1 --method attribute --column nope
 attack s.parquet --against people.csv --control people.csv --kind synopsis --method reconstruction
 ATTACK --kind synopsis
@@ -254,7 +252,7 @@ WORDS = {
     "SYNOPSIS --rule ²": "--rule must be one of",
     "ANONYMIZE --l 0": "--l must be",
     "ANONYMIZE --form nope": "--form must be one of 'interval', 'center', 'sample', got 'nope'; try --form interval",
-    "ATTACK --kind nope": "try --kind points",
+    "ATTACK --kind nope": "try --kind table",
     "sketch plan --epsilon 1 --domain-size 10 --reports 0": "--reports must be",
     "sketch estimate c.bin --consistency nope": "--consistency must be one of",
     "plan -n 10 -d 0": "--columns must be",

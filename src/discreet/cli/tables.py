@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from discreet.cli.common import console, measures, preview, show_files, show_promise, warn_if_seeded
+from discreet.cli.common import console, measures, preview, show_files, show_promise, show_table, warn_if_seeded
 from discreet.core import counted, promise_place
 from discreet.errors import InvalidArgument
 
@@ -27,7 +27,8 @@ def show_anonymous(result: Any) -> None:
         return
     left_out, gone = result.figures["left_out"], result.figures["without_value"]
     facts = release.guarantee.parameters
-    why = "" if not gone else " for missing values" if gone == left_out else f", {gone:,} of them for missing values"
+    causes = ((gone, "for missing values"), (facts.get("left_out_over_most_rows"), "because their person has more"))
+    why = "".join(f" {said}" if n == left_out else f", {n:,} of them {said}" for n, said in causes if n)
     console.print(
         f"[bold]Table.[/] {counted(len(release), 'row')} in "
         f"{counted(facts.get('cells', facts.get('groups')), 'group')}; "
@@ -162,12 +163,25 @@ def show_risk(result: Any) -> None:
 
 
 def show_attack(result: Any) -> None:
-    """Show the result of an attack."""
-    found = result.artifact
-    title = f"{found.name}: {len(found.scores):,} people in the release, {len(found.control_scores):,} others"
-    measures(title, found.rows())
-    verdict = "does better than chance" if found.advantage_interval[0] > 0 else "does no better than chance"
-    console.print(f"The attack {verdict} ({found.confidence:.0%} intervals in brackets).")
+    """List the attacks on a release, or show their results."""
+    facts = result.figures
+    lacking = [each for each in facts["applicable"] if each["needs"]]
+    if result.job.parameters.get("list"):
+        rows = [(each["attack"], each["question"], each["needs"]) for each in facts["applicable"]]
+        show_table(f"Attacks on {facts['release']}", ("attack", "question", "lacks"), rows, prose=("question", "lacks"))
+        lacking = []
+    for found, about in result.artifact:
+        title = f"{found.name}: {about['column']}" if "column" in about else found.name
+        measures(title, found.rows())
+        brackets = f"({found.confidence:.0%} intervals in brackets)"
+        console.print(f"[bold]{escape(found.verdict)}[/] {brackets}", highlight=False)
+    if facts["none"]:
+        console.print(escape(facts["none"]), highlight=False)
+    for each in lacking:
+        console.print(f"[bold yellow]Left out:[/] {each['attack']} {escape(each['needs'])}.", highlight=False)
+    if result.artifact:
+        console.print("[bold red]Not for publication: these figures come from raw records.[/]")
+    show_files(*result.files.values())
 
 
 def show_report(result: Any) -> None:
@@ -183,8 +197,10 @@ def show_report(result: Any) -> None:
         console.print("[bold red]The file claims:[/]", highlight=False)
     for line in facts["promise"]["plain"] if result.job.kind == "report" else ():
         console.print(escape(translated(line, language)))
+    record = result.job.parameters.get("format") == "json"
     for page in result.files.values():
-        console.print(f"[bold]Page[/] [cyan]{escape(str(page))}[/] (open it in a browser)")
+        named, end = ("Record", "") if record else ("Page", " (open it in a browser)")
+        console.print(f"[bold]{named}[/] [cyan]{escape(str(page))}[/]{end}")
     if "comparison" in facts:
         if found := facts["comparison"].get("together"):
             from discreet.evaluation.comparison import comparison_rows

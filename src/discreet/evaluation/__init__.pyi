@@ -4,6 +4,7 @@ from .attacks.membership import membership_attack as membership_attack
 from .attacks.reconstruction import GuessResult as GuessResult
 from .attacks.reconstruction import ReconstructionResult as ReconstructionResult
 from .attacks.reconstruction import reconstruction_attack as reconstruction_attack
+from .attacks.reports import best_guess as best_guess
 from .attacks.roc import AttackResult as AttackResult
 from .attacks.roc import Rate as Rate
 from .attacks.roc import ScoredAttack as ScoredAttack
@@ -34,6 +35,7 @@ from .registry.mechanisms import AuditedMechanism as AuditedMechanism
 from .registry.tables import audited_tables as audited_tables
 from .table_attacks.attacks import inference as inference
 from .table_attacks.attacks import linkability as linkability
+from .table_attacks.attacks import nearest_record as nearest_record
 from .table_attacks.attacks import singling_out as singling_out
 from .threads import one_thread as one_thread
 
@@ -60,6 +62,7 @@ __all__ = [
     "audited_mechanism",
     "audited_mechanisms",
     "audited_tables",
+    "best_guess",
     "center_errors",
     "centroid_index",
     "compare_centers",
@@ -68,6 +71,7 @@ __all__ = [
     "inference",
     "linkability",
     "membership_attack",
+    "nearest_record",
     "neighbour_pairs",
     "nicv",
     "nicv_ratio",

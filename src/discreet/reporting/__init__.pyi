@@ -1,6 +1,7 @@
 from . import views as views
 from .artifacts import kind_of as kind_of
 from .artifacts import read_released as read_released
+from .facts import each_result as each_result
 from .facts import report_facts as report_facts
 from .fitness import fitness as fitness
 from .language import known_languages as known_languages

@@ -129,6 +129,7 @@ def report_facts(
             "rho": None if guarantee.rho is None else float(guarantee.rho),
             "delta": guarantee.delta,
             "unit": guarantee.unit,
+            "neighbours": guarantee.neighbours,
             "plain": words.for_lawyers(guarantee),
             "symbols": words.for_experts(guarantee),
         },
@@ -140,14 +141,15 @@ def report_facts(
         "doubts": list(thing.doubts) if isinstance(thing, Synopsis) else [],
         "fitness": None,
         "release": release,
-        "attacks": [_attached(file, "attack") for file in attacks],
-        "audits": [_attached(file, "audit") for file in audits],
+        "attacks": [],
+        "audits": [each for file in audits for each in _attached(file, "audit")],
         "account": account,
         "behind": model,
         "digest": guarantee.digest,
         "made_by": guarantee.version,
         "reported_by": __version__,
     }
+    facts["attacks"] = [each for file in attacks for each in _attached(file, "attack", facts["file_sha256"])]
     if (clusters := of_release(thing) if clusters is None else clusters) is not None:
         names = ("columns", "centers", "weights", "weight_std_errors", "may_be_noise")
         release["clusters"] = {**{name: clusters[name] for name in names}, "suggestion": clusters.get("suggestion")}
@@ -527,7 +529,7 @@ def _values(source: Any, column: Domain) -> Any:
     return np.concatenate([np.empty(0), *(batch[0] for batch in source.batches(column))])
 
 
-def _attached(file: str | Path, what: str) -> dict[str, Any]:
+def _attached(file: str | Path, what: str, digest: str = "") -> list[dict[str, Any]]:
     try:
         facts = json.loads(Path(file).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -536,4 +538,15 @@ def _attached(file: str | Path, what: str) -> dict[str, Any]:
         ) from None
     if not isinstance(facts, dict):
         raise FormatError(f"{what}: {str(file)!r} is not a result of 'discreet {what} --json'")
-    return {"file": Path(file).name, "result": facts}
+    if facts.get("file_sha256", digest) != digest:
+        raise FormatError(f"{what}: {str(file)!r} is about another file, {facts.get('file')}")
+    return each_result(Path(file).name, facts)
+
+
+def each_result(name: str, found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the results in a file by name: one, or one per attack."""
+    if not isinstance(found.get("attacks"), list):
+        return [{"file": name, "result": found}]
+    named = [" of ".join(str(each[key]) for key in ("attack", "column") if key in each) for each in found["attacks"]]
+    pairs = zip(named, found["attacks"], strict=True)
+    return [{"file": f"{name}: {title}", "result": {**each, "private": False}} for title, each in pairs]

@@ -161,7 +161,7 @@ class _Case:
             if signature := carried.held(text, carried.SIGNATURE):
                 self._read_signature(about, signature)
         except FormatError as error:
-            self.add(about, "page", None, f"{_OPEN}{error}")
+            self.add(about, "page", False if self.keys else None, f"{'' if self.keys else _OPEN}{error}")
 
     def _read_file(self, path: Path, about: str) -> None:
         found = self.found[path] = Findings(path.name)
@@ -281,8 +281,13 @@ class _Case:
             if self.found[file].guarantee is None:
                 self.add(about, "page", None, f"{_OPEN}the page is about this file, whose promise cannot be read")
                 continue
-            self._same_promise(about, facts, self.found[file])
-            self._same_text(about, file, facts, text)
+            try:
+                self._same_promise(about, facts, self.found[file])
+                self._same_text(about, file, facts, text)
+            except _UNREADABLE as error:  # promises and facts may be anything
+                self.add(
+                    about, "text", False, f"the page cannot be written again from its facts ({type(error).__name__})"
+                )
             stated = {**facts["about"], **json.loads(facts["given"]), "page_made": None}
             if added := [name for name, said in stated.items() if said]:
                 self.add(about, "stated", None, f"stated by its maker alone: {', '.join(added)}")
@@ -315,12 +320,7 @@ class _Case:
             said = f"whether the page shows only this: give {shown(facts['behind']['file'])} too, which it describes"
             self.add(about, "text", None, f"{_OPEN}{said}")
             return
-        try:
-            again = page_again(file, facts, behind)
-        except _UNREADABLE as error:  # facts may be anything
-            self.add(about, "text", False, f"the page cannot be written again from its facts ({type(error).__name__})")
-            return
-        here, there = (_pieces(page) for page in (carried.bare(text), again))
+        here, there = (_pieces(page) for page in (carried.bare(text), page_again(file, facts, behind)))
         if here == there:
             self.add(about, "text", True, "written again from the file, the page shows the same")
         else:

@@ -230,12 +230,13 @@ def _of_tables(guarantee: Guarantee) -> list[str]:
         table = "of the table from which these rows were drawn" if drawn else "of the table"
         lines.append(f"Each {each} {table} is identical to at least {int(k) - 1:,} others in {where}.")
         if isinstance(share := reached.get("largest_share"), (int, float)) and not drawn:
-            lines.append(
-                f"A {each} may have several rows, so there are two chances: a guess among the {plural(each)} of a "
-                f"group is right once in {int(k):,} times at most, and a guess among its rows {_share(share)} of the "
-                f"time at most, because one {each} has so many of them."
-            )
-            if (most := facts.get("most_rows")) is not None:
+            if (most := facts.get("most_rows")) != 1:
+                lines.append(
+                    f"A {each} may have several rows, so there are two chances: a guess among the {plural(each)} of a "
+                    f"group is right once in {int(k):,} times at most, and a guess among its rows {_share(share)} of "
+                    f"the time at most, because one {each} has so many of them."
+                )
+            if most is not None:
                 released = f"{counted(most, 'row')} per {each} {'was' if most == 1 else 'were'} released"
                 lines.append(f"At most {released}, chosen at random.")
             elif share > 1 / int(k):

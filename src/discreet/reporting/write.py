@@ -5,11 +5,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet.core import check_place, write_whole
+from discreet.core import check_place, checks, write_whole
 from discreet.errors import InvalidType
 from discreet.reporting.facts import report_facts
 from discreet.reporting.pages.carried import with_facts
 from discreet.reporting.pages.report import report_page
+from discreet.reporting.record import release_record
 
 
 def write_report(
@@ -22,6 +23,7 @@ def write_report(
     date: str | datetime.date | None = None,
     language: str = "en",
     signer: str | None = None,
+    format: str = "html",
     **options: Any,
 ) -> dict[str, Any]:
     """Write the page about a released file and return its facts.
@@ -40,6 +42,8 @@ def write_report(
         Language of the page; "de" is German. The facts stay in English.
     signer : str, optional
         Fingerprint of the key that will sign the page. Without it, the page says that it is not signed.
+    format : {"html", "json"}
+        A page for people, or a record for programs (docs/records.md).
     **options
         Further arguments of `report_facts`.
 
@@ -60,11 +64,16 @@ def write_report(
     for name, value in said.items():
         if value is not None and not isinstance(value, (str, datetime.date) if name == "date" else str):
             raise InvalidType(name, value, "text", f'{name}="2026-01-31"' if name == "date" else f'{name}="..."')
+    form = checks.choice("format", format, ("html", "json"))
     check_place(output, streams=True)
     facts = report_facts(artifact, **options)
     facts["about"] = {name: None if value is None else str(value) for name, value in said.items()}
     facts["about"]["page_made"] = datetime.date.today().isoformat()
     facts["signer"] = signer
+    if form == "json":
+        text = json.dumps(release_record(facts), indent=2, ensure_ascii=False, default=str)
+        write_whole(output, f"{text}\n", streams=True)
+        return facts
     again = {name: options[name] for name in ("candidates", "clusters") if options.get(name) is not None}
     write_whole(output, with_facts(report_page(facts, language), facts, language, **again), streams=True)
     return facts

@@ -11,6 +11,7 @@ from typing import Any
 
 from discreet.core import Domain, write_whole
 from discreet.jobs import Job
+from discreet.reporting import each_result
 from discreet.studio.released import Released
 from discreet.studio.runs import Run, runs_of
 from discreet.studio.workspace import Project
@@ -51,36 +52,31 @@ def checks_of(project: Project, release: Released) -> list[Check]:
 
 def attached(checks: list[Check], kind: str) -> list[dict[str, Any]]:
     """Return the results of checks as a report shows them; of audits the newest of each file."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, list[dict[str, Any]]] = {}
     for check in checks:
         if check.kind == kind and check.figures:
             file = str(check.figures.get("file", ""))
             name = file if kind == "audit" else f"{check.method or kind} {check.run.number}"
-            found.setdefault(name, {"file": f"{kind} {name}", "result": check.figures})
-    return list(found.values())
+            found.setdefault(name, each_result(f"{kind} {name}", check.figures))
+    return [each for several in found.values() for each in several]
 
 
 def attack_job(project: Project, release: Released, facts: Mapping[str, Any], given: Mapping[str, str]) -> Job:
     """Return the job that attacks a release; raises if something that it needs was not given."""
-    kind = "synopsis" if facts["kind"] == "synopsis" else "points"
-    parameters: dict[str, Any] = {"kind": kind, "method": given.get("method", "membership")}
+    parameters: dict[str, Any] = {"method": given.get("method", "membership")}
     parameters |= {name: given[name] for name in ("against", "control") if given.get(name)}
-    if parameters["method"] == "attribute" and given.get("column"):
+    if parameters["method"] in ("attribute", "inference") and given.get("column"):
         parameters["column"] = given["column"]
     schema: Any = Domain.from_toml(project.schema_file) if project.schema_file.is_file() else None
-    if kind == "points":
-        told = facts["parameters"]
-        parameters |= {"epsilon": facts["promise"]["epsilon"], "radius": told.get("radius", 1.0)}
-        schema = schema or {c["name"]: {k: v for k, v in c.items() if k != "name"} for c in facts["columns"]}
     return Job("attack", str(release.file), schema, parameters)
 
 
 def attackable(facts: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the attacks there are for a release."""
     if facts["kind"] == "synopsis":
-        return () if "lifted" in facts["release"] else ("membership", "attribute")
+        return ("membership",) if facts["release"].keys() & {"lifted", "measured"} else ("membership", "attribute")
     if facts["kind"] == "perturbed table" and facts["parameters"].get("mechanism") == "NDLaplace":
-        return ("membership", "reconstruction", "attribute")
+        return ("membership", "attribute")
     return ()
 
 

@@ -142,6 +142,8 @@ def number_of_clusters(t: T, facts: dict[str, Any]) -> list[Picture]:
 
 def attack(t: T, found: dict[str, Any]) -> list[Picture]:
     """Draw every figure of an attack that has an interval."""
+    if isinstance(found.get("attacks"), list):
+        return [picture for each in found["attacks"] for picture in attack(t, each)]
     drawn = list(intervals(found))
     if not drawn:
         return []

@@ -14,9 +14,10 @@ import pytest
 
 from discreet import Domain
 from discreet.anonymity import DensityTree, Generalization, Mondrian, ReleaseHistory
-from discreet.errors import InvalidArgument
+from discreet.errors import InvalidArgument, SchemaError
 from discreet.reporting import report_facts, report_page
 from discreet.reporting.words import for_lawyers
+from past_releases import Past
 
 DOMAIN = Domain(
     {
@@ -61,6 +62,7 @@ def test_no_one_has_more_rows_and_k_still_counts_persons(method: Any) -> None:
     told = " ".join(for_lawyers(method(5, domain=DOMAIN, most_rows=1).fit_transform(visits()).guarantee))
     assert "At most 1 row per person was released" in told
     assert "most_rows" not in told
+    assert "may have several rows" not in told
 
 
 def test_rows_are_chosen_alike_from_every_source_and_in_every_order(tmp_path: Path) -> None:
@@ -98,6 +100,33 @@ def test_the_same_rows_are_chosen_next_month(tmp_path: Path) -> None:
     assert months[0] == months[1] == months[2]
     facts = release.guarantee.parameters
     assert (facts["earlier_releases"], facts["left_out_published_before"]) == (2, 0)
+
+
+def test_rows_that_were_released_are_chosen_again_where_people_have_new_ones(tmp_path: Path) -> None:
+    months, table = [], visits()
+    more = pa.concat_tables([table, table.set_column(2, "ill", pa.array(["f"] * table.num_rows))])
+    for rows in (table, more):
+        with ReleaseHistory(tmp_path / "history") as history:
+            release = DensityTree(5, domain=DOMAIN, most_rows=1).fit_transform(rows, history=history)
+            release.save(tmp_path / f"{len(months)}.csv")
+        months.append(sorted(release.table["ill"].to_pylist()))
+    assert months[0] == months[1]
+    assert release.guarantee.parameters["left_out_published_before"] == 0
+    gap = table.set_column(0, "who", pa.array([None] * 7 + table["who"].to_pylist()[7:]))
+    with pytest.raises(SchemaError, match="7 rows without a value in 'who'"):
+        DensityTree(5, domain=DOMAIN, most_rows=1).fit_transform(gap, history=tmp_path / "new")
+
+
+def test_rows_that_were_left_out_do_not_come_first_next_month() -> None:
+    """Forty people are alone with their age, and left out. In February each has nine more rows: 1 of 10 stays."""
+    who, age = [*range(45)], [*range(40), *[90] * 5]
+    one = pa.table({"who": who, "age": age, "ill": ["a"] * 45})
+    more = pa.table({"who": who[:40] * 9, "age": age[:40] * 9, "ill": ["b"] * 360})
+    method = Generalization(5, domain=DOMAIN, most_rows=1, levels={"age": 0}, suppress=1.0)
+    first = method.fit_transform(one, random_state=1)
+    second = method.fit_transform(pa.concat_tables([one, more]), history=Past(first), random_state=1)
+    assert first.suppressed == 40
+    assert second.record.values("ill").to_pylist().count("a") < 5 + 20
 
 
 def test_a_bound_without_persons_or_without_memory_is_refused(tmp_path: Path) -> None:

@@ -310,6 +310,29 @@ def test_who_was_who_is_not_changed_by_later_tables() -> None:
     assert third.guarantee.parameters["left_out_published_before"] == 0
 
 
+def test_a_stay_that_another_replaced_for_a_month_fills_no_ones_group_when_it_is_back() -> None:
+    """February has only a new stay of p0, March both: a follower of rows sees who of January is gone."""
+    january = [(f"p{i}", 20, "a" if i else "b") for i in range(9)]
+    first = DensityTree(3, domain=AGES).fit_transform(stays(january))
+    february = [("p0", 20, "c"), *((f"n{i}", 20, "d") for i in range(4))]
+    second = DensityTree(3, domain=AGES).fit_transform(stays(february), history=Past(first))
+    march = [
+        row for row in [*january, *february, *((f"m{i}", 20, "e") for i in range(4))] if row[0] not in ("p1", "p2")
+    ]
+    third = DensityTree(3, domain=AGES).fit_transform(stays(march), history=Past(first, second))
+    assert names(second, february) == {"n0", "n1", "n2", "n3"}
+    assert len({who for who, *_ in set(january) - {march[i] for i in third.rows.tolist()}}) >= 3
+
+
+def test_only_new_people_counts_new_stays_of_known_people_as_published_before() -> None:
+    first = DensityTree(3, domain=AGES).fit_transform(stays(JANUARY))
+    second = DensityTree(3, domain=AGES, on_conflict="new").fit_transform(
+        stays([*JANUARY, ("y0", 20, "b"), *((f"n{i}", 20, "a") for i in range(4))]), history=Past(first)
+    )
+    told = second.guarantee.parameters
+    assert (told["left_out_published_before"], told["left_out_never_published"]) == (len(JANUARY) + 1, 0)
+
+
 def _two_months(
     one: list[tuple[Any, ...]],
     two: list[tuple[Any, ...]],

@@ -283,7 +283,7 @@ def test_attacks_are_offered_by_what_was_released(grid):
     facts = kept_facts(release)
     assert attackable(facts) == ("membership", "attribute")
     job = attack_job(project, release, facts, {"method": "membership", "against": "/a.csv", "control": "/b.csv"})
-    assert job.parameters["kind"] == "synopsis"
+    assert job.parameters == {"method": "membership", "against": "/a.csv", "control": "/b.csv"}
     assert attackable({**facts, "kind": "anonymous table"}) == ()
 
 

@@ -127,8 +127,8 @@ class Partitioner(Declared, Estimator):
     )  # fmt: skip
     most_rows: int | None = option(
         default=None, low=1, example=1, help="Most rows to release per person, chosen at random.",
-        details="With a release history, the same rows are chosen again. Needs a person column, and the table in "
-        "memory.",
+        details="With a release history, rows that were released are chosen again, if they are still there. Needs a "
+        "person column, and the table in memory.",
     )  # fmt: skip
 
     #: Bytes that build records may take in memory; it changes time only.
@@ -301,9 +301,9 @@ class Partitioner(Declared, Estimator):
         """Choose the rows of each person, as the releases before did."""
         if most is None:
             return table
-        records = [] if history is None else as_history(history).records()
-        known = [record.choice for record in records if record.choice]
-        return capped(table, most, known[0] if known else noise.order_key(stream).tobytes().hex())
+        records = None if history is None else as_history(history).records()
+        known = [record.choice for record in records or () if record.choice]
+        return capped(table, most, known[0] if known else noise.order_key(stream).tobytes().hex(), records)
 
     def _fit(self, data: Any, history: Any = None, stream: Any = None) -> tuple[Table, IntArray]:
         """Grow on records that are released from memory; return them and their leaves.

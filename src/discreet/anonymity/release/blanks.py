@@ -91,8 +91,7 @@ def fill_in_together(
 
     People who left a history hide among those of it that are left out, so these stay out.
     """
-    here = np.zeros(len(past.before), bool)
-    here[past.record] = True
+    here = np.isin(np.arange(len(past.before)), past.record)
     own = past.before[past.record]
     hides = past.shown[past.record] & np.isin(own, past.before[past.shown & ~here])
     out = np.flatnonzero((cells.of < 0) & ~hides & (together.wanted(past, place, way) >= 0))

@@ -27,7 +27,7 @@ from discreet.anonymity.growth.grid import Cells
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import Categorical, Column, IntArray, category_text, check_place, write_whole
+from discreet.core import Categorical, Column, IntArray, category_text, check_place, counted, write_whole
 from discreet.engines.tables import same_key
 from discreet.errors import DataSourceError, DiscreetError, FormatError, SchemaError
 
@@ -286,8 +286,8 @@ def identities(table: Table) -> pa.Array:
     key = same_key(who, table.plan.domain.column(name)).cast(pa.large_string())
     if key.null_count:
         raise SchemaError(
-            f"{key.null_count} rows have no value in {name!r}, so their people cannot be followed from release to "
-            "release; fill the column in, or leave these rows out"
+            f"{counted(key.null_count, 'row')} without a value in {name!r}: their people cannot be followed from "
+            "release to release; fill the column in, or leave these rows out"
         )
     return key
 

@@ -293,7 +293,8 @@ def without_values(column: Any) -> SchemaError:
     if not isinstance(column, Categorical):
         what = f"a {column.kind}" if isinstance(column, (Date, Time, Code)) else "a number"
         said = f"quasi-identifier {column.name!r} has no value in any row that can be read as {what}"
-        return SchemaError(f"{said}; check how it is declared, or leave the column out")
+        form = ' and its format (dates = ["%d.%m.%Y"] under [source])' if isinstance(column, Date) else ""
+        return SchemaError(f"{said}; check how it is declared{form}, or leave the column out")
     shown = ", ".join(repr(category_text(c)) for c in column.categories[:3])
     more = ", …" * (len(column.categories) > 3)
     return SchemaError(

@@ -119,8 +119,7 @@ class EarlierReleases:
     def rows_of(self, bad: BoolArray) -> BoolArray:
         """Return which rows of this release are of some records, or of what these were corrected from or to."""
         partners = [other[self.record] for other in self.corrected]
-        found: BoolArray = bad[self.record] | np.any([(other >= 0) & bad[other] for other in partners], axis=0)
-        return found
+        return np.asarray(bad[self.record] | np.any([(other >= 0) & bad[other] for other in partners], axis=0))
 
 
 def read_past(records: Sequence[ReleaseRecord], table: Table) -> EarlierReleases:
@@ -142,7 +141,8 @@ def read_past(records: Sequence[ReleaseRecord], table: Table) -> EarlierReleases
     k = max(2, *(record.rules.k for record in records))
     rare = [np.bincount(one)[one] <= k for one in (join([(c, _levels(c)), (release, len(sizes))], total) for c in each)]
     whose, corrected = _records(key, value, release, grid, list(zip(each, rare, strict=True)))
-    if _several(key, release) and any(record.places != places(table) for record in records):
+    several = len(np.unique(np.stack([key, release]), axis=1).T) < total
+    if several and any(record.places != places(table) for record in records):
         raise ReleaseConflict(
             "the quasi-identifiers are declared otherwise than in an earlier release, and some people have several "
             "rows, so these rows cannot be followed. Use the same schema for all releases about these people."
@@ -204,7 +204,7 @@ def wanted(past: EarlierReleases, place: IntArray, way: str) -> IntArray:
 
 def facts_together(past: EarlierReleases, node: IntArray, rules: Rules, table: Table, way: str) -> dict[str, Any]:
     """Return what a release says of itself and the earlier ones: their number, the levels, and rows left out."""
-    out, shown = node < 0, past.shown[past.record]
+    out, shown = node < 0, past.shown[past.record] | (wanted(past, past.record, way) < 0)
     final = np.where(out, -1, past.histories(node)[1][past.record])
     final[~out] = np.unique(final[~out], return_inverse=True)[1].ravel()
     return {
@@ -218,8 +218,7 @@ def facts_together(past: EarlierReleases, node: IntArray, rules: Rules, table: T
 
 def broken_rows(past: EarlierReleases, node: IntArray, rules: Rules, table: Table) -> BoolArray:
     """Return which rows are published in a group that breaks a rule of some table."""
-    bad: BoolArray = past.rows_of(broken_records(past, node, rules, table)) & (node >= 0)
-    return bad
+    return np.asarray(past.rows_of(broken_records(past, node, rules, table)) & (node >= 0))
 
 
 def broken_records(past: EarlierReleases, node: IntArray, rules: Rules, table: Table) -> BoolArray:
@@ -230,21 +229,18 @@ def broken_records(past: EarlierReleases, node: IntArray, rules: Rules, table: T
 
 def refuse_broken(past: EarlierReleases, node: IntArray, rules: Rules, table: Table) -> None:
     """Refuse places that would identify someone."""
-    _, history = past.histories(node)
-    broken = _broken(past, node, history, rules, table)
-    if len(broken):
-        _refuse(past, np.isin(history, broken), history, rules)
+    if (bad := broken_records(past, node, rules, table)).any():
+        _refuse(past, bad, past.histories(node)[1], rules)
 
 
 def _merged(tree: Tree, leaf: IntArray, rules: Rules, table: Table, past: EarlierReleases) -> IntArray:
     """Merge cells until the condition holds; refuse if merging everything does not help."""
     node = leaf
     while True:
-        _, history = past.histories(node)
-        broken = _broken(past, node, history, rules, table)
-        if not len(broken):
+        bad = broken_records(past, node, rules, table)
+        if not bad.any():
             return node
-        rows = np.flatnonzero(past.rows_of(np.isin(history, broken)))
+        rows = np.flatnonzero(past.rows_of(bad))
         if not len(rows) or (node[rows] == 0).any():
             refuse_broken(past, np.zeros_like(node), rules, table)
             return np.zeros_like(node)
@@ -259,8 +255,7 @@ def _cheapest(tree: Tree, leaf: IntArray, rules: Rules, table: Table, past: Earl
     cell if that loses no more than its children do. This looks at each node by itself, so `settle_together` has to
     check what the cells do together.
     """
-    here = np.zeros(len(past.before), bool)
-    here[past.record] = True
+    here = np.isin(np.arange(len(past.before)), past.record)
     own = past.before[past.record]
     first_gone = past.shown[past.record] & ~np.isin(own, past.before[past.shown & ~here])
     first, last = tree.cells
@@ -293,12 +288,11 @@ def settle_together(past: EarlierReleases, place: IntArray, rules: Rules, table:
     node, k = place.copy(), max(rules.k, *(p.rules.k for p in past.earlier))
     while True:
         _, history = past.histories(node)
-        broken = _broken(past, node, history, rules, table)
+        bad = np.isin(history, _broken(past, node, history, rules, table))
         if not (node >= 0).any():
             _refuse(past, np.ones(len(history), bool), history, rules, final=True)
-        if not len(broken):
+        if not bad.any():
             return node
-        bad = np.isin(history, broken)
         rows = past.rows_of(bad) & (node >= 0)
         if rows.any():
             node[rows] = -1
@@ -327,8 +321,7 @@ def _company(rows: IntArray, part: IntArray, person: IntArray, need: int, k: int
     else:
         order = np.argsort(size, kind="stable")
         chosen = np.isin(part, order[: 1 + int(np.searchsorted(np.cumsum(size[order]), need))])
-    found: IntArray = rows[chosen]
-    return found
+    return np.asarray(rows[chosen])
 
 
 def _broken(past: EarlierReleases, node: IntArray, history: IntArray, rules: Rules, table: Table) -> IntArray:
@@ -348,8 +341,7 @@ def _refuse(past: EarlierReleases, bad: BoolArray, history: IntArray, rules: Rul
             "checked with each other. A published table cannot be taken back, so nothing more about these people can "
             "be released. Use one release history from the first release on."
         )
-    here = np.zeros(len(bad), bool)
-    here[past.record] = True
+    here = np.isin(np.arange(len(bad)), past.record)
     kinds = {"removed": past.shown & ~here, "earlier": past.shown & here, "added": ~past.shown & here}
     found = {name: int((bad & rows).sum()) for name, rows in kinds.items()}
     listed = " and ".join(counted(n, f"{name} record") for name, n in found.items() if n)
@@ -409,12 +401,6 @@ def _numbers(pieces: Sequence[pa.Array]) -> IntArray:
     return rank[np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)]
 
 
-def _several(key: IntArray, release: IntArray) -> bool:
-    """Tell if someone has several rows in one release."""
-    own = join([(key, _levels(key)), (release, _levels(release))], len(key))
-    return bool((np.bincount(own) > 1).any())
-
-
 def _records(
     key: IntArray, value: IntArray, release: IntArray, where: IntArray, columns: Sequence[tuple[IntArray, BoolArray]]
 ) -> tuple[IntArray, tuple[IntArray, IntArray]]:
@@ -448,6 +434,11 @@ def _records(
         came = rows[record[rows] < 0]
         record[came] = len(last) + np.arange(len(came))
         source = np.append(source, np.full(len(came), -1))
+        earlier = np.flatnonzero(release < j)
+        earlier = earlier[value[earlier] != value[last[record[earlier]]]]
+        old, new = _alike(group, anywhere, where, earlier, came)  # a row is back that another one had replaced
+        source[record[came[new]]] = record[earlier[old]]
+        free[record[earlier[old]]] = False
         for alike, near, usable in passes:
             left, waiting = came[(source[record[came]] < 0) & usable[came]], np.flatnonzero(free)
             waiting = waiting[usable[last[waiting]]]

@@ -9,12 +9,14 @@ from .loss import fitness_of as fitness_of
 from .loss import loss_of as loss_of
 from .loss import loss_rows as loss_rows
 from .loss import one_of_each as one_of_each
+from .loss import read_cells as read_cells
 from .printed import PROMISE_KEY as PROMISE_KEY
 from .printed import Legend as Legend
 from .printed import Sets as Sets
 from .printed import Stretches as Stretches
 from .printed import as_numbers as as_numbers
 from .printed import as_texts as as_texts
+from .printed import declared_of as declared_of
 from .printed import legend_of as legend_of
 from .printed import printed_columns as printed_columns
 from .printed import read_sets as read_sets

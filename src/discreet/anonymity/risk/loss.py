@@ -24,6 +24,7 @@ from discreet.anonymity.risk.counted import total
 from discreet.anonymity.risk.counts import Entries
 from discreet.anonymity.risk.hierarchy import MISSING, OR_MISSING, printed_category
 from discreet.anonymity.risk.printed import (
+    Legend,
     Sets,
     Stretches,
     as_numbers,
@@ -314,6 +315,20 @@ def one_of_each(released: pa.Table, guarantee: Guarantee) -> pa.Table:
     return made
 
 
+def read_cells(released: pa.Table, column: Column, legend: Legend) -> Stretches | Sets | None:
+    """Read the cells of a declared column, in one column or as bounds; None if a cell cannot be read."""
+    if isinstance(column, Categorical):
+        return _sets(released, column, {"labels": legend})
+    at = printed_columns(column.name, released.column_names)
+    meant = legend.get(column.name), getattr(column, "codes", None)
+    lower, upper = (read_stretches(released[name], *meant) for name in (at[0], at[-1]))
+    if lower is None or upper is None or len(at) == 1:
+        return lower  # type: ignore[no-any-return]
+    pairs, code = np.unique(np.stack([lower.code, upper.code]), axis=1, return_inverse=True)
+    low, high = lower.low[pairs[0]], upper.high[pairs[1]]
+    return Stretches(code.ravel(), low, high, upper.closed[pairs[1]], np.isnan(low))
+
+
 def _right(released: pa.Table, column: Column, facts: Mapping[str, Any]) -> FloatArray:
     """Return the share of each row that counts by a column have in the right place."""
     if isinstance(column, Categorical):
@@ -334,12 +349,10 @@ def _sets(released: pa.Table, column: Categorical, facts: Mapping[str, Any]) -> 
 
 def _ends(released: pa.Table, column: Column, facts: Mapping[str, Any]) -> tuple[FloatArray, FloatArray]:
     """Return the stretch of the axis of a column that each cell admits; all of it for a cell that cannot be read."""
-    at = printed_columns(column.name, released.column_names)
-    meant = facts.get("labels", {}).get(column.name), getattr(column, "codes", None)
-    lower, upper = (read_stretches(released[name], *meant) for name in (at[0], at[-1]))
-    if lower is None or upper is None:
+    read = read_cells(released, column, facts.get("labels", {}))
+    if not isinstance(read, Stretches):
         return np.full(len(released), column.low), np.full(len(released), column.high)
     half = 0.5 if isinstance(column, Integer) else 0.0  # the places of a whole number are from half below to half above
-    low = lower.low[lower.code] - half
-    high = upper.high[upper.code] + np.where(upper.closed[upper.code], half, -half)
+    low = read.low[read.code] - half
+    high = read.high[read.code] + np.where(read.closed[read.code], half, -half)
     return np.clip(low, column.low, column.high), np.clip(high, column.low, column.high)

@@ -76,6 +76,15 @@ class GuessResult(ScoredAttack):
         """Share of near guesses minus that without the release."""
         return self.attack.value - (0.0 if self.blind is None else self.blind.attack.value)
 
+    @property
+    def verdict(self) -> str:
+        """The result in a sentence."""
+        alone = 0.0 if self.blind is None else self.blind.attack.value
+        said = (
+            f"{100 * self.attack.value:.3g} % of the people are guessed well, {100 * alone:.3g} % without the release"
+        )
+        return f"{said}: the attack is {'better' if self.advantage_interval[0] > 0 else 'no better'} than chance."
+
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain data."""
         found = {

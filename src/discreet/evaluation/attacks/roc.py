@@ -58,7 +58,10 @@ class AttackResult:
     name, confidence
         The attack, and the confidence of all intervals.
     attack, control, baseline : Rate
-        Success on people whose records were released, on people whose records were not, and of random guesses.
+        Success on people whose records were released, on people whose records were not, and of random guesses. The
+        control is None without a control group; the risk is then over the baseline.
+    facts
+        Further results as plain data.
 
     Examples
     --------
@@ -69,14 +72,19 @@ class AttackResult:
 
     name: str
     attack: Rate
-    control: Rate
+    control: Rate | None
     baseline: Rate
     confidence: float = 0.95
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def _others(self) -> Rate:
+        return self.baseline if self.control is None else self.control
 
     @property
     def risk(self) -> float:
         """(attack - control)/(1 - control): what the release adds. May be below 0; 0 if the control always succeeds."""
-        a, c = self.attack.value, self.control.value
+        a, c = self.attack.value, self._others.value
         return (a - c) / (1 - c) if c < 1 else 0.0
 
     @property
@@ -86,10 +94,10 @@ class AttackResult:
         The distances to the Wilson ends, times the slopes 1/(1 - c) and (1 - a)/(1 - c)² of the risk, are squared and
         added, separately for the lower and the upper end (as Zou and Donner 2008 do for a difference).
         """
-        a, c = self.attack.value, self.control.value
+        a, c = self.attack.value, self._others.value
         if c >= 1:
             return 0.0, 1.0
-        (a_low, a_high), (c_low, c_high) = self.attack.interval, self.control.interval
+        (a_low, a_high), (c_low, c_high) = self.attack.interval, self._others.interval
         by_attack, by_control = 1 / (1 - c), (1 - a) / (1 - c) ** 2
         low = self.risk - math.hypot((a - a_low) * by_attack, (c_high - c) * by_control)
         high = self.risk + math.hypot((a_high - a) * by_attack, (c - c_low) * by_control)
@@ -106,18 +114,38 @@ class AttackResult:
             "attack": self.name,
             "confidence": self.confidence,
             "on_released": self.attack.to_dict(),
-            "on_control": self.control.to_dict(),
+            "on_control": None if self.control is None else self.control.to_dict(),
             "baseline": self.baseline.to_dict(),
             "risk": self.risk,
             "risk_interval": list(self.risk_interval),
             "better_than_guessing": self.better_than_guessing,
+            **self.facts,
         }
+
+    @property
+    def verdict(self) -> str:
+        """The result in a sentence."""
+        a, c = _percent(self.attack.value), _percent(self._others.value)
+        over = "on others" if self.control else "by guessing"
+        said = f"{a} of the attempts succeed on people in the release, {c} {over}"
+        return f"{said}: the release {'helps' if self.risk_interval[0] > 0 else 'does not measurably help'}."
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Return the figures as a table: measure, value, meaning."""
+        over = "baseline" if self.control is None else "control"
+        found = [
+            ("risk", _ends(self.risk, self.risk_interval), f"(attack - {over})/(1 - {over}): what the release adds"),
+            ("on released people", str(self.attack), "share of successes"),
+            ("on the control group", str(self.control), "share of successes though not released"),
+            ("baseline", str(self.baseline), "share of successes by guessing"),
+        ]
+        return [row for row in found if self.control is not None or row[0] != "on the control group"]
 
     def __str__(self) -> str:
         low, high = self.risk_interval
         text = (
             f"{self.name}: risk {self.risk:.3f} ({low:.3f} to {high:.3f}); success {self.attack} on released people, "
-            f"{self.control} on others, {self.baseline} by guessing"
+            f"{'' if self.control is None else f'{self.control} on others, '}{self.baseline} by guessing"
         )
         return text if self.better_than_guessing else text + "; no better than guessing"
 
@@ -283,6 +311,13 @@ class ScoredAttack:
             found.append(("baseline", text, "advantage without the release"))
         return found
 
+    @property
+    def verdict(self) -> str:
+        """The result in a sentence."""
+        a, c = _percent(self.attack.value), _percent(self.control.value)
+        better = "better" if self.advantage_interval[0] > 0 else "no better"
+        return f"{a} of the people in the release are called so, and {c} of others: the attack is {better} than chance."
+
     def plot(self) -> Any:
         """Draw the curve and that of the baseline; needs the extra 'plot'."""
         from discreet.evaluation.plots import draw_roc
@@ -299,6 +334,10 @@ class ScoredAttack:
         return text if low > 0 else text + "; no better than guessing"
 
     __repr__ = __str__
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
 
 
 def _ends(value: float, interval: tuple[float, float]) -> str:

@@ -125,7 +125,8 @@ class _Count:
     def groups(self, classes: IntArray) -> None:
         """Count the rows, or the persons, of the smallest group."""
         facts, found, person = self.facts, self.found, person_column(self.guarantee)
-        required, reached = self.required["k"], self.reached.get("k") or 0
+        required, stated = self.required["k"], self.reached.get("k")
+        reached = required if stated is None else stated
         rows = int(np.bincount(classes).min())
         found["classes"] = int(classes.max()) + 1
         if found["classes"] > facts.get("cells", found["classes"]):
@@ -145,7 +146,7 @@ class _Count:
         if k < least:
             said = f"required {required}" if k < required else f"stated as reached {least}"
             self.failures.append(f"k is {shown}, {said}")
-        elif (reached or least) < required:
+        elif reached < required:
             self.failures.append(f"k is stated as reached {reached}, required {required}")
 
     def persons(self, whose: pa.ChunkedArray, classes: IntArray) -> None:
@@ -202,6 +203,8 @@ class _Count:
         kind, least = wanted.get("kind") or reached.get("l_kind") or "distinct", wanted.get("least")
         stated = (reached.get("l") or {}).get(name) if reached.get("l_kind", kind) == kind else None
         said = None if stated is None else float(stated)
+        if kind not in ("distinct", "entropy", "recursive"):
+            self.failures.append(f"l of {name} is of a kind that is unknown: {kind}")
         if kind == "recursive":
             ratio = wanted.get("c", 3.0)
             worst = max(_recursive(counts, int(least or 1)) for _, counts in groups)

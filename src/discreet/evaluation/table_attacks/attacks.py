@@ -13,9 +13,10 @@ import numpy as np
 
 from discreet import noise
 from discreet.anonymity.risk import Sets, Stretches
-from discreet.core import IntArray, checks, inlined, jit
+from discreet.core import Domain, IntArray, checks, inlined, jit
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.evaluation.attacks.roc import AttackResult, Rate
+from discreet.evaluation.attacks import draws
+from discreet.evaluation.attacks.roc import AttackResult, Rate, ScoredAttack, split
 from discreet.evaluation.table_attacks.columns import Column, ColumnSpace, Predicates, column_names, read
 
 
@@ -26,6 +27,8 @@ def singling_out(
     *,
     columns: Sequence[str] | None = None,
     attacks: int = 2000,
+    domain: Domain | None = None,
+    person: str | None = None,
     confidence: float = 0.95,
     random_state: Any = None,
 ) -> AttackResult:
@@ -37,13 +40,19 @@ def singling_out(
         The released table.
     original : array, data frame, table or path
         The records it was made from.
-    control : array, data frame, table or path
+    control : array, data frame, table or path, or None
         Records of similar people that were not in it, at least as many as in the original; with fewer, the risk is
-        too large.
+        too large. Without any, the risk is compared with the baseline, and includes knowledge about people in general.
     columns : list of str, optional
         The columns of the predicates; by default all that the three tables have.
     attacks : int, default 2000
         Released rows to try, drawn at random.
+    domain : Domain, optional
+        The declared columns. By default those of the guarantee; without one, as the values look. Numbers are clamped to
+        their bounds, and undeclared categories are missing.
+    person : str, optional
+        Column of the original and the control that says whose row it is. A description must then fit the rows of one
+        person only, and attacks on people use one row of each, drawn at random.
     confidence : float, default 0.95
         Confidence of the intervals.
     random_state : None, int or Generator
@@ -53,7 +62,8 @@ def singling_out(
     -----
     For each row, the conditions of its columns are joined in random order until the row is unique among the released
     ones. The attack succeeds if exactly one original satisfies them. A single number, such as a mean, means "nearer to
-    this than to any other number of the column". The baseline takes the condition of each column from another row.
+    this than to any other number of the column". A missing value fits cells that are missing or may be. The baseline
+    takes the condition of each column from another row.
 
     Examples
     --------
@@ -64,30 +74,30 @@ def singling_out(
     """
     chosen = None if columns is None else column_names("columns", columns)
     n_attacks, level, stream = _settings(attacks, confidence, random_state)
-    found = read(released, original, control, chosen)
+    tables = read(released, original, control, chosen, domain, person)
+    found, owners = tables.columns, tables.owners
     tests = Predicates.of(found)
     codes = np.stack([column.released.code for column in found])
     targets = _some(codes.shape[1], n_attacks, stream)
     orders = np.argsort(noise.below(2**62, size=(len(targets), len(found)), rng=stream), axis=1)
     used = unique_predicates(codes, targets, orders)
     mixed = noise.below(codes.shape[1], size=(len(found), len(targets)), rng=stream)
-    n = tests.original.shape[1]
-    others = tests.control[:, _some(tests.control.shape[1], n, stream)]
+    some = _some(tests.control.shape[1], tests.original.shape[1], stream)
     rows = np.broadcast_to(targets, (len(found), len(targets)))
 
-    def hits(people: Any, sources: IntArray) -> Rate:
+    def hits(people: Any, whose: IntArray, sources: IntArray) -> Rate:
         conditions = np.take_along_axis(codes, sources, axis=1)
         first, last, gap = (
             np.ascontiguousarray(np.stack([part[j][conditions[j]] for j in range(len(found))], axis=1))
             for part in (tests.first, tests.last, tests.gap)
         )
         numeric = np.array([column.numeric for column in found])
-        counts = count_up_to_two(people, numeric, used, first, last, gap, tests.sets)
+        counts = count_up_to_two(people, whose, numeric, used, first, last, gap, tests.sets)
         return Rate(int((counts[used.any(axis=1)] == 1).sum()), len(targets), level)
 
-    return AttackResult(
-        "singling out", hits(tests.original, rows), hits(others, rows), hits(tests.original, mixed), level
-    )
+    inside, outside = (tests.original, owners["original"]), (tests.control[:, some], owners["control"][some])
+    other = None if control is None else hits(*outside, rows)
+    return AttackResult("singling out", hits(*inside, rows), other, hits(*inside, mixed), level)
 
 
 def linkability(
@@ -97,6 +107,8 @@ def linkability(
     *,
     columns: tuple[Sequence[str], Sequence[str]],
     attacks: int = 2000,
+    domain: Domain | None = None,
+    person: str | None = None,
     confidence: float = 0.95,
     random_state: Any = None,
 ) -> AttackResult:
@@ -104,7 +116,7 @@ def linkability(
 
     Parameters
     ----------
-    released, original, control, attacks, confidence, random_state
+    released, original, control, attacks, domain, person, confidence, random_state
         See `singling_out`; ``attacks`` are people.
     columns : pair of lists of str
         What is known from each of the two sources. No column is in both.
@@ -131,19 +143,20 @@ def linkability(
     if both:
         raise InvalidArgument("columns", both[0], "in one of the two lists only", 'columns=(["age"], ["job"])')
     n_attacks, level, stream = _settings(attacks, confidence, random_state)
-    found = read(released, original, control, [*halves[0], *halves[1]])
+    tables = read(released, original, control, [*halves[0], *halves[1]], domain, person)
+    found = tables.columns
     spaces = [ColumnSpace.of(found[: len(halves[0])]), ColumnSpace.of(found[len(halves[0]) :])]
 
     def linked(side: str) -> Rate:
-        targets = _some(getattr(spaces[0], side).shape[1], n_attacks, stream)
+        targets = tables.targets(side, n_attacks, lambda n: draws.order(n, stream))
         nearest = []
         for space in spaces:
             people = np.ascontiguousarray(getattr(space, side)[:, targets])
-            draws = noise.below(2**62, size=len(targets), rng=stream)
-            nearest.append(space.rows[nearest_rows(people, *space.combinations, draws)])
+            ties = noise.below(2**62, size=len(targets), rng=stream)
+            nearest.append(space.rows[nearest_rows(people, *space.combinations, ties)])
         return Rate(int((nearest[0] == nearest[1]).sum()), len(targets), level)
 
-    attack, other = linked("original"), linked("control")
+    attack, other = linked("original"), None if control is None else linked("control")
     blind = noise.below(len(spaces[0].rows), size=(2, attack.trials), rng=stream)
     baseline = Rate(int((blind[0] == blind[1]).sum()), attack.trials, level)
     return AttackResult("linkability", attack, other, baseline, level)
@@ -158,6 +171,8 @@ def inference(
     known: Sequence[str],
     tolerance: float = 0.05,
     attacks: int = 2000,
+    domain: Domain | None = None,
+    person: str | None = None,
     confidence: float = 0.95,
     random_state: Any = None,
 ) -> AttackResult:
@@ -165,7 +180,7 @@ def inference(
 
     Parameters
     ----------
-    released, original, control, attacks, confidence, random_state
+    released, original, control, attacks, domain, person, confidence, random_state
         See `singling_out`; ``attacks`` are people who have a value to be guessed.
     secret : str
         The column to guess.
@@ -195,20 +210,63 @@ def inference(
         raise InvalidArgument("known", secret, "columns other than the secret one", "leaving it out")
     near = float(checks.probability("tolerance", tolerance, closed=True))
     n_attacks, level, stream = _settings(attacks, confidence, random_state)
-    found = read(released, original, control, [*names, secret])
+    tables = read(released, original, control, [*names, secret], domain, person)
+    found = tables.columns
     space, hidden = ColumnSpace.of(found[:-1]), found[-1]
     truth = {"original": hidden.original, "control": hidden.control}
     there = hidden.original[~hidden.missing(hidden.original)]
     limit = near * float(there.max() - there.min()) * (1 + 1e-9) if hidden.numeric and len(there) else 0.0
 
     def right(side: str, blind: bool = False) -> Rate:
-        able = np.flatnonzero(~hidden.missing(truth[side]))
-        targets = able[_some(len(able), n_attacks, stream)]
+        targets = tables.targets(side, n_attacks, lambda n: draws.order(n, stream), ~hidden.missing(truth[side]))
         people = np.ascontiguousarray(getattr(space, side)[:, targets])
         guess = _blind(hidden, len(targets), stream) if blind else _guess(space, hidden, people, stream)
         return Rate(int((np.abs(guess - truth[side][targets]) <= limit).sum()), len(targets), level)
 
-    return AttackResult("inference", right("original"), right("control"), right("original", blind=True), level)
+    other = None if control is None else right("control")
+    return AttackResult("inference", right("original"), other, right("original", blind=True), level)
+
+
+def nearest_record(
+    released: Any,
+    original: Any,
+    control: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    attacks: int = 2000,
+    domain: Domain | None = None,
+    person: str | None = None,
+    confidence: float = 0.95,
+    random_state: Any = None,
+) -> ScoredAttack:
+    """Tell people in the release from others by how near the nearest released row is.
+
+    Parameters
+    ----------
+    released, original, control, columns, attacks, domain, person, confidence, random_state
+        See `singling_out`; ``attacks`` are people on each side, and a control is needed.
+
+    Notes
+    -----
+    The distance is that of `linkability`. An attack that knows how the release was made can do better.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> people, others = dc.datasets.people(600, seed=1).table, dc.datasets.people(600, seed=2).table
+    >>> nearest_record(people, people, others, random_state=1).advantage > 0.5
+    True
+    """
+    chosen = None if columns is None else column_names("columns", columns)
+    n_attacks, level, stream = _settings(attacks, confidence, random_state)
+    tables = read(released, original, control, chosen, domain, person)
+    space = ColumnSpace.of(tables.columns)
+
+    def near(side: str) -> Any:
+        targets = tables.targets(side, n_attacks, lambda n: draws.order(n, stream))
+        return -nearest_distances(np.ascontiguousarray(getattr(space, side)[:, targets]), *space.combinations)
+
+    return split("membership", near("original"), near("control"), stream, confidence=level, facts={"kind": "table"})
 
 
 def _guess(space: ColumnSpace, hidden: Column, people: Any, stream: noise.Generator) -> Any:
@@ -244,9 +302,7 @@ def _members(released: Sets) -> tuple[IntArray, IntArray]:
 
 def _some(n: int, most: int, stream: noise.Generator) -> IntArray:
     """Return at most ``most`` of n numbers, drawn without replacement."""
-    if n <= most:
-        return np.arange(n)
-    return np.argsort(noise.below(2**62, size=n, rng=stream), kind="stable")[:most]
+    return np.arange(n) if n <= most else draws.order(n, stream)[:most]
 
 
 def _settings(attacks: Any, confidence: Any, random_state: Any) -> tuple[int, float, noise.Generator]:
@@ -286,14 +342,17 @@ def unique_predicates(codes: Any, targets: Any, orders: Any) -> Any:  # pragma: 
 
 
 @jit
-def count_up_to_two(values: Any, numeric: Any, used: Any, first: Any, last: Any, gap: Any, sets: Any) -> Any:
-    """Count the rows that satisfy each predicate, up to 2.
+def count_up_to_two(
+    values: Any, owners: Any, numeric: Any, used: Any, first: Any, last: Any, gap: Any, sets: Any
+) -> Any:
+    """Count the people with a row that satisfies each predicate, up to 2; ``owners`` says whose each row is.
 
     ``values`` are ranks among the ends of conditions (numeric) or category numbers, -1 for missing. A numeric
     condition is ``first <= value <= last``, or missing if ``gap``. For a category, ``first`` is its row in ``sets``.
     """
     d, n = values.shape  # pragma: no cover
     counts = np.zeros(used.shape[0], np.int64)
+    found = owners[0] if n else 0
     for p in range(used.shape[0]):
         for i in range(n):
             fits = True
@@ -309,10 +368,11 @@ def count_up_to_two(values: Any, numeric: Any, used: Any, first: Any, last: Any,
                     fits = sets[first[p, j] + value]
                 if not fits:
                     break
-            if fits:
-                counts[p] += 1
-                if counts[p] == 2:
-                    break
+            if fits and counts[p] == 0:
+                counts[p], found = 1, owners[i]
+            elif fits and owners[i] != found:
+                counts[p] = 2
+                break
     return counts
 
 
@@ -365,6 +425,19 @@ def nearest_rows(
                 found[t] = starts[tied[i]] + chosen
                 break
             chosen -= size
+    return found
+
+
+@jit
+def nearest_distances(
+    values: Any, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, starts: Any
+) -> Any:  # pragma: no cover
+    """Return the distance of each target from the nearest released row."""
+    tied = np.empty(starts.size - 1, np.int64)
+    found = np.empty(values.shape[1])
+    for t in range(values.shape[1]):
+        _nearest(values, t, numeric, low, high, gaps, sets, tied)
+        found[t] = _distance(values, t, numeric, low, high, gaps, sets, tied[0], np.inf)
     return found
 
 

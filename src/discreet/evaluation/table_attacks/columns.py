@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,22 @@ import pyarrow as pa
 
 from discreet import engines
 from discreet.anonymity import Release
-from discreet.anonymity.risk import Sets, Stretches, as_numbers, as_texts, join, legend_of, read_sets, read_stretches
-from discreet.core import BoolArray, FloatArray, IntArray
+from discreet.anonymity.risk import (
+    Sets,
+    Stretches,
+    as_numbers,
+    as_texts,
+    declared_of,
+    join,
+    legend_of,
+    printed_columns,
+    read_cells,
+    read_sets,
+    read_stretches,
+)
+from discreet.core import NAMING, BoolArray, Domain, FloatArray, IntArray
 from discreet.engines.readers import read_columns
+from discreet.engines.tables import Encoder
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 
@@ -38,20 +51,67 @@ class Column:
         return np.isnan(values) if self.numeric else values == self.n_labels
 
 
-def read(released: Any, original: Any, control: Any, names: Sequence[str] | None) -> list[Column]:
-    """Read the columns that all three tables have, or the named ones."""
-    sources = [engines.open(released.table if isinstance(released, Release) else released)]
-    sources += [engines.open(original), engines.open(control)]
+@dataclass(frozen=True)
+class Tables:
+    """The columns of the three tables, and whose row each is (by number) in the original and in the control."""
+
+    columns: list[Column]
+    owners: dict[str, IntArray]
+
+    def targets(self, side: str, most: int, order: Callable[[int], IntArray], able: Any = None) -> IntArray:
+        """Return one row of at most ``most`` people, drawn at random from those that are ``able``."""
+        owners = self.owners[side]
+        places = np.arange(len(owners)) if able is None else np.flatnonzero(able)
+        if len(places) > most or len(np.unique(owners[places])) < len(places):
+            places = places[order(len(places))]
+            places = places[np.sort(np.unique(owners[places], return_index=True)[1])][:most]
+        return places
+
+
+def read(
+    released: Any,
+    original: Any,
+    control: Any,
+    names: Sequence[str] | None,
+    domain: Domain | None = None,
+    person: str | None = None,
+) -> Tables:
+    """Read the columns that all tables have, or the named ones. Without a control, it has no rows."""
+    domain = declared_of(released) if domain is None else domain
+    sources = [engines.open(released.table if isinstance(released, Release) else released), engines.open(original)]
+    sources += [] if control is None else [engines.open(control)]
+    printed = [n for n in sources[1].names if set(printed_columns(n, sources[0].names)) <= set(sources[0].names)]
     if names is None:
-        names = [n for n in sources[0].names if n in sources[1].names and n in sources[2].names]
+        names = [n for n in printed if n in sources[-1].names and n != person and _describes(domain, n)]
         if not names:
             raise SchemaError("the released table, the original and the control have no column in common")
-    tables = [read_columns(source, names) for source in sources]
-    for label, table in zip(("released", "original", "control"), tables, strict=True):
+    cells = [each for n in names for each in (printed_columns(n, sources[0].names) if n in printed else [n])]
+    tables = [read_columns(sources[0], cells)]
+    for label, source in zip(("original", "control"), sources[1:], strict=False):
+        own = [person] if person is not None and (label == "original" or person in source.names) else []
+        tables.append(read_columns(source, [*names, *own]))
+    for label, table in zip(("released", "original", "control"), tables, strict=False):
         if not table.num_rows:
             raise InvalidArgument(label, "no rows", "a table with rows", "more rows")
+    tables += [tables[1].slice(0, 0)] * (control is None)
+    dialects = [sources[1].dialect, sources[-1].dialect]
     legend = legend_of(released)
-    return [_column(name, legend, *(table[name] for table in tables)) for name in names]
+    columns = [_column(name, legend, domain, tables, dialects) for name in names]
+    return Tables(columns, {"original": _owners(tables[1], person), "control": _owners(tables[2], person)})
+
+
+def _describes(domain: Domain | None, name: str) -> bool:
+    """Return whether a column is released, as far as it is declared."""
+    return domain is None or name not in domain.names or domain.column(name).role not in NAMING
+
+
+def _owners(table: pa.Table, person: str | None) -> IntArray:
+    """Number the people of a table. A row without an identifier is a person of its own."""
+    own = np.arange(table.num_rows)
+    if person is None or person not in table.column_names:
+        return own
+    code = as_texts(table[person]).dictionary_encode().indices
+    return np.where(code.is_null(), table.num_rows + own, code.fill_null(0)).astype(np.int64)
 
 
 def column_names(label: str, given: Any) -> list[str]:
@@ -64,15 +124,29 @@ def column_names(label: str, given: Any) -> list[str]:
     return names
 
 
-def _column(name: str, legend: Mapping[str, Any], released: Any, original: Any, control: Any) -> Column:
-    truth, other = as_numbers(original), as_numbers(control)
-    stretches = None if truth is None or other is None else read_stretches(released, legend.get(name))
+def _column(
+    name: str, legend: Mapping[str, Any], domain: Domain | None, tables: Sequence[pa.Table], dialects: Sequence[Any]
+) -> Column:
+    """Read a column as it is declared, or as it looks."""
+    released, people = tables[0], [table[name] for table in tables[1:]]
+    if domain is not None and name in domain.names:
+        declared = domain.column(name)
+        cells = read_cells(released, declared, legend)
+        read = zip(people, dialects, strict=True)
+        coded = [np.clip(Encoder(declared, d).arrow(c.combine_chunks()), declared.low, declared.high) for c, d in read]
+        if isinstance(cells, Sets):
+            labels = len(cells.members[0]) - 1
+            return Column(name, cells, *(np.nan_to_num(np.floor(c), nan=labels) for c in coded), labels)
+        if cells is not None:
+            return Column(name, cells, coded[0], coded[1], 0)
+    truth, other = (as_numbers(column) for column in people)
+    stretches = None if truth is None or other is None else read_stretches(released[name], legend.get(name))
     if truth is not None and other is not None and stretches is not None:
         return Column(name, stretches, truth, other, 0)
-    texts = [as_texts(original), as_texts(control)]
+    texts = [as_texts(column) for column in people]
     labels = pa.chunked_array(texts).drop_null().unique()
     numbered = [_numbers(labels, column) for column in texts]
-    sets = read_sets(released, labels.to_pylist(), legend.get(name))
+    sets = read_sets(released[name], labels.to_pylist(), legend.get(name))
     return Column(name, sets, numbered[0], numbered[1], len(labels))
 
 

@@ -10,6 +10,8 @@ from discreet.jobs.options import ACCOUNT, PAGE, TABLE, data, option, release
 def _together(job: Any) -> None:
     if "target" in job.parameters and "against" not in job.parameters:
         raise KIND.wrong("against", None, lambda say: f"given with {say('target', job.parameters['target'])}")
+    if job.parameters.get("format") == "json" and "sign" in job.parameters:
+        raise KIND.wrong("sign", job.parameters["sign"], lambda say: f"left out with {say('format', 'json')}")
 
 
 _TARGET = option("target", "text", "Column to predict from the release and from the raw table, which must be given.",
@@ -29,18 +31,21 @@ KIND = Kind(
         option("audit", "files", "A result of 'discreet audit --json' to show.", ["audit.json"], arguments=("audits",)),
         option("clusters", "file", "A result of 'discreet cluster --json' to show.", "clusters.json"),
         option("candidates", ("names", "file"), "Values whose frequencies to show, for counts of reports.", ["red"]),
+        option("format", "text", "A page for people, or a record for programs (docs/records.md).", "json",
+            default="html", choices=("html", "json")),
         replace(ACCOUNT, help="Account whose balance to show.", arguments=("account",)),
         *(replace(each, arguments=(each.name,)) for each in PAGE),
     ),
     outputs=(
-        release("The page; by default report.html, or as the job file says.", "report.html", "report", required=False,
-            default="report.html", streams=True),
+        release("The page, by default report.html; a record is record.json.", "report.html", "report", required=False,
+            streams=True),
     ),
     together=_together,
     examples=(
         "report s.parquet -o report.html",
         "report safe.parquet --against people.csv --target income",
         "report safe.csv --language de -o bericht.html",
+        "report s.parquet --format json -o record.json",
         "report job.toml",
     ),
     failed="the release breaks its guarantee, or the file was changed",

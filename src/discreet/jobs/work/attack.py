@@ -1,79 +1,263 @@
 """The work of `attack`."""
 
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from discreet import evaluation, metric, noise
-from discreet.core import Categorical, Domain, FloatArray, released_columns
+from discreet import engines, evaluation, local, metric, noise
+from discreet.anonymity.risk import PROMISE_KEY, printed_columns
+from discreet.core import (
+    NAMING,
+    Categorical,
+    Domain,
+    FloatArray,
+    Guarantee,
+    payload_of,
+    persons,
+    promise_place,
+    released_columns,
+    write_whole,
+)
+from discreet.engines import texts
+from discreet.errors import DiscreetError, FormatError, SchemaError
 from discreet.jobs.job import Job, JobResult
+from discreet.jobs.kinds.attack import ATTACKS
+from discreet.jobs.work.sketch import messages_of
 from discreet.metric import read_rows
-from discreet.synopses import Synopsis
+from discreet.reporting import kind_of, read_released
+from discreet.synopses import CenterSynopsis, ModelSynopsis, Synopsis
+
+#: Columns that are guessed in turn where none is declared sensitive, and rows drawn from a model.
+_MOST_SECRETS, _MOST_DRAWN = 8, 20_000
+_NOTE = "Made from raw records: not for publication."
+
+
+@dataclass(frozen=True)
+class _Target:
+    """A release to attack: what it is called, its kind and content, its columns, and the law of its noise."""
+
+    called: str
+    kind: str
+    thing: Any = None
+    domain: Domain | None = None
+    law: Any = None
+    in_order: bool | None = None
+    reason: str = ""
 
 
 def run(job: Job) -> JobResult:
-    """Read the files and run one attack."""
-    given = dict(job.parameters)
-    method, kind = given.get("method", "membership"), given.get("kind", "points")
-    artifact, domain, law = _released(job, kind)
-    people, others = (_rows(job, name, domain) for name in ("against", "control"))
-    stream = noise.generator(given.get("seed"))
-    if "reference" in given:
-        public = _rows(job, "reference", domain)
-    else:
-        # Half of the control group is what the attacker knows; the other half is the control.
-        order = np.argsort(noise.below(2**62, size=len(others), rng=stream), kind="stable")
-        others, public = others[order[: len(others) // 2]], others[order[len(others) // 2 :]]
-    more: dict[str, Any] = {"metric": law, "reference": public, "random_state": stream}
-    more |= {name: given[name] for name in ("within", "confidence") if name in given}
-    found: evaluation.ScoredAttack
-    if method == "membership":
-        found = evaluation.membership_attack(artifact, people, others, kind=kind, **more)
-    elif method == "reconstruction":
-        found = evaluation.reconstruction_attack(artifact, people, **more)
-    else:
-        place, linked = domain.position(given["column"]), given.get("linked", True)
-        found = evaluation.attribute_attack(artifact, people, others, column=place, linked=linked, **more)
-    return JobResult(job, None, {}, found.to_dict(), found)
+    """Recognise the release and make the attacks that apply, or list them."""
+    given = job.parameters
+    target = _Target("any release", "") if job.data is None else _recognised(job)
+    asked = given.get("method")
+    if job.data is not None and asked and target.kind not in ATTACKS[asked][1]:
+        fit = next((name for name, (_, kinds, _) in ATTACKS.items() if target.kind in kinds), None)
+        raise job.declared.wrong(
+            "method", asked, f"an attack on {target.called}", ("method", fit) if fit else "leaving it out"
+        )
+    listed = [name for name, (_, kinds, _) in ATTACKS.items() if target.kind in ("", *kinds) and asked in (None, name)]
+    lacking = {name: why for name in listed if (why := _lacks(job, target, name))}
+    facts: dict[str, Any] = {
+        "format": "discreet.attack", "format_version": 1, "release": target.called, "private": False, "note": _NOTE,
+        "applicable": [{"attack": n, "question": ATTACKS[n][0], "needs": lacking.get(n, "")} for n in listed],
+        "none": target.reason, "attacks": [],
+    }  # fmt: skip
+    found: list[Any] = []
+    if not given.get("list"):
+        if asked in lacking:
+            text = f"{asked} {lacking[asked]}"
+            raise job.declared.refused(lambda say: re.sub(r"--(control|known)", lambda m: say(m[1]), text), SchemaError)
+        path = job.place(job.data)
+        facts |= {"file": path.name, "file_sha256": hashlib.sha256(b"".join(payload_of(path))).hexdigest()}
+        stream = noise.generator(given.get("seed"))
+        made = {"table": _on_table, "reports": _on_reports}.get(target.kind, _on_numbers)
+        for name in listed:
+            for each, about in made(job, target, name, stream) if name not in lacking else ():
+                found.append((each, about))
+                facts["attacks"].append({"attack": each.name, "verdict": each.verdict, **each.to_dict(), **about})
+    files = {} if given.get("list") else job.places()
+    for place in files.values():
+        write_whole(place, json.dumps(facts, indent=1, default=float) + "\n", streams=True)
+    return JobResult(job, None, files, facts, found)
 
 
 def check(job: Job) -> None:
     """Check the schema."""
     if job.schema is not None:
-        _numeric(job)
+        job.read_domain()
 
 
-def _numeric(job: Job) -> Domain:
-    declared = released_columns(job.read_domain())
+def _lacks(job: Job, target: _Target, name: str) -> str:
+    """Return what an attack lacks, in words; empty if it can be made."""
+    if "control" in ATTACKS[name][2] and "control" not in job.parameters:
+        return "needs a control group (--control): records of similar people who are not in the release"
+    if name == "reconstruction" and not job.parameters.get("linked", target.in_order):
+        return "needs points in the order of the records, and these are shuffled"
+    if name == "linkability" and target.domain is not None and len(_known(job, target)) < 2:
+        return "needs two columns that an attacker may know (--known)"
+    return ""
+
+
+# ---- recognition
+
+
+def _recognised(job: Job) -> _Target:
+    """Return what a file is, from its content and the guarantee in it or next to it."""
+    path, given = job.place(job.data), job.parameters
+    schema = None if job.schema is None else job.read_domain()
+    what = "" if given.get("kind") in ("points", "centers") or not path.exists() else kind_of(path)
+    if what in ("counts", "bitmap"):
+        said = f"{path.name} holds {'counts of reports' if what == 'counts' else 'a sketch of distinct values'}"
+        return _Target("counts of reports", what, reason=f"{said} and no report of a single person: no attack applies.")
+    if what == "reports":
+        return _Target("reports", what, list(map(local.Reports.from_bytes, messages_of(path))), schema, in_order=True)
+    if what == "released table":
+        promise = Guarantee.from_json(promise_place(path).read_text(encoding="utf-8"))
+        domain = promise.domain if promise.domain is not None else schema
+        table = read_released(path, domain).replace_schema_metadata({PROMISE_KEY: promise.to_json()})
+        facts = promise.parameters
+        if promise.model == "metric" and facts.get("mechanism") == "NDLaplace" and domain is not None:
+            columns = _numeric(job, domain)
+            law = metric.NDLaplace(epsilon=facts["rate"] * facts["radius"], radius=facts["radius"], domain=columns)
+            return _Target("a perturbed table", "points", table, columns, law, facts.get("order") == "input")
+        kinds = {"syntactic": "an anonymous table", "central": "a synthetic table"}
+        return _Target(kinds.get(promise.model, "a perturbed table"), "table", table, domain)
+    if what in ("synopsis", "record") or given.get("kind") == "synopsis":
+        made: Any = Synopsis.load(path)
+        if isinstance(made, CenterSynopsis):
+            return _Target("centres", "centers", made.lifted.centers, made.domain)
+        if not isinstance(made, ModelSynopsis):
+            return _Target("a synopsis", "synopsis", made, made.domain)
+        rows = made.sample(max(min(int(made.total), _MOST_DRAWN), 100), rng=noise.generator(given.get("seed")))
+        return _Target("a model, by synthetic rows drawn from it", "table", rows, made.domain)
+    if what in ("promise", "promise of a table", "job"):
+        raise FormatError(f"{path.name} is a {what}; attack the released file")
+    if given.get("kind") == "centers" or "radius" in given:
+        columns = _numeric(job, job.read_domain())
+        rows, law = read_rows(job.table(job.data), columns)[0], None
+        if "radius" in given:
+            law = metric.NDLaplace(epsilon=given["epsilon"], radius=given["radius"], domain=columns)
+        return _Target("points", "centers" if law is None else "points", rows, columns, law, len(rows) > 0)
+    return _Target("a table without a guarantee", "table", engines.open(job.table(job.data)), schema)
+
+
+def _numeric(job: Job, domain: Domain) -> Domain:
+    declared = released_columns(domain)
     numeric = [c.name for c in declared if not isinstance(c, Categorical)]
     if not numeric:
         raise job.declared.wrong("schema", str(job.schema), "a schema with at least one numeric column", "")
     return declared.select(numeric)
 
 
-def _released(job: Job, kind: str) -> tuple[Any, Domain, Any]:
-    """Read the release, its columns, and the mechanism of its noise."""
-    if kind == "synopsis":
-        made = Synopsis.load(job.place(job.data))
-        if job.schema is None:
-            return made, made.domain, None
-        written = job.read_domain().source
-        known = made.domain
-        return made, Domain(known.to_dict(), unit=known.unit, source=written, **known.facts.to_dict()), None
-    domain = _numeric(job)
-    given = job.parameters
-    noisy = kind == "points"
-    law = metric.NDLaplace(epsilon=given["epsilon"], radius=given["radius"], domain=domain) if noisy else None
-    return _rows(job, "data", domain), domain, law
+# ---- attacks
 
 
-def _rows(job: Job, name: str, domain: Domain) -> FloatArray:
-    """Read the rows of a file as coordinates, without those with gaps unless rows belong together by their order."""
-    found = read_rows(job.table(job.data if name == "data" else job.parameters[name]), domain)[0]
-    gaps = np.isnan(found).any(axis=1)
-    if job.parameters.get("method", "membership") == "membership" or name in ("control", "reference"):
-        return found[~gaps]
-    if gaps.any():
-        expected = "a table without missing values"
-        raise job.declared.wrong(name, "a table with gaps", expected, "leaving those rows out")
-    return found
+def _source(job: Job, name: str) -> Any:
+    return engines.open(job.table(job.parameters[name]), dialect=job.dialect()) if name in job.parameters else None
+
+
+def _columns(target: _Target, *roles: str) -> list[str]:
+    """Return the columns of a table with these roles, or all that do not name people."""
+    there = target.thing.column_names if isinstance(target.thing, pa.Table) else target.thing.names
+    if target.domain is None:
+        return [] if roles else list(there)
+    kept = [c for c in target.domain if set(printed_columns(c.name, there)) <= set(there) and c.role not in NAMING]
+    return [c.name for c in kept if not roles or c.role in roles]
+
+
+def _known(job: Job, target: _Target) -> list[str]:
+    secret = job.parameters.get("column")
+    found = job.parameters.get("known") or _columns(target, "quasi-identifier") or _columns(target)
+    return [name for name in found if name != secret]
+
+
+def _person(target: _Target, job: Job) -> str | None:
+    """Return the column of the original that says whose row it is."""
+    declared = [] if job.schema is None else persons(job.read_domain())
+    return next(iter(declared or (() if target.domain is None else persons(target.domain))), None)
+
+
+def _on_table(job: Job, target: _Target, name: str, stream: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
+    original, control = _source(job, "against"), _source(job, "control")
+    there = original.names if control is None else [n for n in original.names if n in control.names]
+    known = [n for n in _known(job, target) if n in there]
+    person, options = _person(target, job), job.parameters
+    more: dict[str, Any] = {"domain": target.domain, "random_state": stream}
+    more |= {n: options[n] for n in ("attacks", "confidence") if n in options}
+    more["person"] = person if person in original.names else None
+    unit = {"targets": "rows" if more["person"] is None else "persons"}
+    sides = target.thing, original, control
+    if name in ("membership", "singling-out"):
+        act = evaluation.singling_out if name == "singling-out" else evaluation.nearest_record
+        columns = [n for n in _columns(target) if n in there]
+        yield act(*sides, columns=columns, **more), {**unit, "columns": columns}
+    elif name == "linkability":
+        halves = known[::2], known[1::2]
+        yield evaluation.linkability(*sides, columns=halves, **more), {**unit, "columns": list(halves)}
+    else:
+        secrets = [options["column"]] if "column" in options else _columns(target, "sensitive")
+        for secret in [n for n in secrets or known if n in there][: None if secrets else _MOST_SECRETS]:
+            rest = [n for n in known if n != secret]
+            near = {"tolerance": options["within"]} if "within" in options else {}
+            if rest:
+                found = evaluation.inference(*sides, secret=secret, known=rest, **near, **more)
+                yield found, {**unit, "column": secret, "known": rest}
+
+
+def _on_reports(job: Job, target: _Target, name: str, stream: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
+    reports = sum(target.thing[1:], target.thing[0])
+    wanted = [job.parameters["column"]] if "column" in job.parameters else []
+    column = [v for batch in texts(job.table(job.parameters["against"]), wanted) for v in batch[0].to_pylist()]
+    candidates = sorted({v for v in column if v is not None})
+    try:
+        found = evaluation.best_guess(reports, column, candidates, random_state=stream)
+    except DiscreetError as error:
+        raise SchemaError(f"no value can be guessed from these reports: {error}") from None
+    yield found, {"targets": "reports", "epsilon": float(reports.mechanism.epsilon)}
+
+
+def _on_numbers(job: Job, target: _Target, name: str, stream: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Attack points, centres or a synopsis by the law of their noise. Rows with a missing value are left out."""
+    given, domain = job.parameters, target.domain
+    assert domain is not None
+    written = Domain(domain.to_dict(), unit=domain.unit, source=job.dialect(), **domain.facts.to_dict())
+    people, others = (read_rows(job.table(given[each]), written)[0] for each in ("against", "control"))
+    points = read_rows(target.thing, domain)[0] if isinstance(target.thing, pa.Table) else target.thing
+    artifact: Any = points
+    if isinstance(points, np.ndarray) and target.kind == "points":
+        whole = [_whole(rows) for rows in (people, points)]
+        both = whole[0] & whole[1] if len(people) == len(points) else whole[0]
+        artifact = points[both if len(people) == len(points) else whole[1]]
+        people = people[both]
+    left_out = int((~_whole(people)).sum())
+    people, others = people[_whole(people)], others[_whole(others)]
+    if "reference" in given:
+        public = read_rows(job.table(given["reference"]), written)[0]
+        public = public[_whole(public)]
+    else:  # half of the control group is what the attacker knows
+        order = np.argsort(noise.below(2**62, size=len(others), rng=stream), kind="stable")
+        others, public = others[order[: len(others) // 2]], others[order[len(others) // 2 :]]
+    more: dict[str, Any] = {"metric": target.law, "reference": public, "random_state": stream}
+    more |= {n: given[n] for n in ("within", "confidence") if n in given}
+    about = {"targets": "rows", "left_out": left_out}
+    if name == "membership":
+        more.pop("within", None)
+        yield evaluation.membership_attack(artifact, people, others, kind=target.kind, **more), about
+    elif name == "reconstruction":
+        yield evaluation.reconstruction_attack(artifact, people, **more), about
+    else:
+        linked = given.get("linked", bool(target.in_order) and len(artifact) == len(people))
+        for secret in [given["column"]] if "column" in given else domain.names[:_MOST_SECRETS]:
+            place = domain.position(secret)
+            found = evaluation.attribute_attack(artifact, people, others, column=place, linked=linked, **more)
+            yield found, {**about, "column": secret}
+
+
+def _whole(rows: FloatArray) -> Any:
+    return ~np.isnan(rows).any(axis=1)

@@ -35,7 +35,8 @@ def _report(job: Job) -> JobResult:
         made = Job.from_toml(artifact)
         artifact, output = made.artifact, output or made.places().get("report")
         schema = schema or made
-    output = output or (None if compares else job.place("report.html"))
+    usual = "record.json" if given.get("format") == "json" else "report.html"
+    output = output or (None if compares else job.place(usual))
     for name in ("attacks", "audits"):
         given[name] = [job.place(file) for file in given.get(name, ())]
     if "against" in given:

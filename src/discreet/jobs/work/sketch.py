@@ -172,7 +172,7 @@ def _setting(text: str, kind: str) -> Any:
 def read_parameters(path: Path) -> Mechanism:
     """Return the mechanism of a file of reports or counts."""
     kind: type[Reports] | type[Counts] | None = {"reports": Reports, "counts": Counts}.get(kind_of(path))
-    for message in _messages(path) if kind is not None else ():
+    for message in messages_of(path) if kind is not None else ():
         return kind.from_bytes(message).mechanism  # type: ignore[union-attr]
     raise FormatError(f"{str(path)!r} is not a file of reports or counts")
 
@@ -239,7 +239,7 @@ def count(files: Sequence[Path]) -> Counts:
     """Count the reports of files."""
     counts: Counts | None = None
     for file in files:
-        for message in _messages(file):
+        for message in messages_of(file):
             if counts is None:
                 counts = Reports.from_bytes(message).mechanism.empty()
             counts.add(message)
@@ -252,7 +252,7 @@ def merge(files: Sequence[Path]) -> Counts:
     """Add up the counts of files."""
     total: Counts | None = None
     for file in files:
-        for message in _messages(file):
+        for message in messages_of(file):
             counts = Counts.from_bytes(message)
             total = counts if total is None else total + counts
     if total is None:
@@ -356,7 +356,7 @@ def promise(mechanism: Mechanism, seeded: bool) -> dict[str, Any]:
     return {"mechanism": mechanism.to_dict(), "epsilon": told["epsilon"], "unit": told["unit"], "seeded": seeded}
 
 
-def _messages(path: Path) -> Iterator[bytes]:
+def messages_of(path: Path) -> Iterator[bytes]:
     try:
         with path.expanduser().open("rb") as file:
             yield from messages(file)

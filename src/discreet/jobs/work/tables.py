@@ -161,13 +161,8 @@ def _anonymize(job: Job) -> JobResult:
         release = model.fit_transform(job.read_table(), **settings)
         release.save(target, **form)
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
-    figures: dict[str, Any] = {"file": str(target), "rows": len(release)}
-    facts = release.guarantee.parameters
-    over = facts.get("left_out_over_most_rows", 0)
-    figures |= {"left_out": release.suppressed + release.dropped + over, "without_value": release.dropped}
-    quasi = facts["quasi_identifiers"]
-    figures |= _worries(release, release.table, quasi)
-    return _anonymous(job, sealed, figures, release)
+    quasi = release.guarantee.parameters["quasi_identifiers"]
+    return _anonymous(job, sealed, _figures(release, target, release.table, quasi), release)
 
 
 def _anonymous(job: Job, sealed: Guarantee, figures: dict[str, Any], release: Any, *, again: bool = False) -> JobResult:
@@ -196,25 +191,25 @@ def _draw(job: Job, target: Path) -> JobResult:
 
 def _of_file(job: Job, release: Any, target: Path, *, again: bool = False) -> JobResult:
     """Return the result of a job whose table is not in memory: a large one, or one that was released before."""
-    facts = release.guarantee.parameters
-    dropped = facts["dropped_for_missing_values"]
-    figures = {"file": str(target), "rows": len(release), "left_out": facts["suppressed"] + dropped}
-    quasi = [each for name in facts["quasi_identifiers"] for each in printed_columns(name, release.names)]
-    figures |= {"without_value": dropped, **_worries(release, target, quasi)}
-    return _anonymous(job, release.guarantee, figures, release, again=again)
+    named = release.guarantee.parameters["quasi_identifiers"]
+    quasi = [each for name in named for each in printed_columns(name, release.names)]
+    return _anonymous(job, release.guarantee, _figures(release, target, target, quasi), release, again=again)
 
 
-def _worries(release: Any, table: Any, quasi: list[str]) -> dict[str, dict[str, float]]:
-    """Return, by sensitive column, the share of rows in groups with a single value, and the number of blanks."""
+def _figures(release: Any, target: Path, table: Any, quasi: list[str]) -> dict[str, Any]:
+    """Return rows, those left out, and by sensitive column the share in groups with a single value, and blanks."""
     facts = release.guarantee.parameters
+    gone = facts["dropped_for_missing_values"]
+    out = facts["suppressed"] + gone + facts.get("left_out_over_most_rows", 0)
+    told = {"file": str(target), "rows": len(release), "left_out": out, "without_value": gone}
     secret, blank = list(facts["reached"].get("l", ())), Counter[str]()
     for _, columns in column_batches(engines.open(table), secret) if secret else ():
         blank.update({name: column.null_count for name, column in columns.items() if column.null_count})
     if not secret or not len(release) or facts["output"] == "sample":
-        return {"given_away": {}, "blank": dict(blank)}
+        return {**told, "given_away": {}, "blank": dict(blank)}
     found = anonymity.risk(table, quasi, secret).sensitive
     alike = {n: each.homogeneous for n, each in found.items() if each.homogeneous > 0 and blank[n] < len(release)}
-    return {"given_away": alike, "blank": dict(blank)}
+    return {**told, "given_away": alike, "blank": dict(blank)}
 
 
 def _promised(job: Job) -> dict[str, list[str]]:

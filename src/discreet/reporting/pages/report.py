@@ -248,8 +248,9 @@ def worrying(facts: dict[str, Any]) -> Answer:
             lines.append(("warn", f"{share(found['homogeneous'])} of the rows are in groups that reveal their {name}."))
     shown = release.get("marginals", [])
     blank = [m["column"] for m in shown if not m.get("divided", True)]
-    if "comparison" in facts:
+    if "comparison" in facts or any(each.get("result", {}).get("private") is False for each in facts["attacks"]):
         lines.append(("warn", "This page uses the raw table: keep it internal."))
+    if "comparison" in facts:
         together = facts["comparison"].get("together") or {"notes": []}
         lines += [("warn", text) for text in together["notes"][1:]]
     account = facts.get("account") or {}

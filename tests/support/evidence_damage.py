@@ -1,0 +1,362 @@
+"""Damage to what was handed out, as accidents and forgers do it, and a comparison of two programs that check it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import random
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.core import PublicKey
+from discreet.reporting import verify
+from evidence_releases import Base
+
+PLACE = Path(__file__).parents[2] / "verifier" / "verify.py"
+
+
+def independent() -> Any:
+    """Import the verifier that does not trust us."""
+    if "independent_verifier" not in sys.modules:
+        found = importlib.util.spec_from_file_location("independent_verifier", PLACE)
+        assert found is not None
+        assert found.loader is not None
+        module = importlib.util.module_from_spec(found)
+        sys.modules["independent_verifier"] = module
+        found.loader.exec_module(module)
+    return sys.modules["independent_verifier"]
+
+
+@dataclass
+class Case:
+    """Files in a folder of their own, what a reader gives to a checker, and what was done to them."""
+
+    folder: Path
+    files: list[str]
+    page: str | None
+    account: str | None
+    keys: list[str]
+    heads: list[str]
+    done: list[str]
+
+    def path(self, name: str) -> str:
+        return str(self.folder / name)
+
+    def given(self) -> dict[str, Any]:
+        return {
+            "page": self.page and self.path(self.page),
+            "account": self.account and self.path(self.account),
+            "keys": [self.path(key) for key in self.keys],
+            "heads": self.heads,
+        }
+
+
+# ---- damages
+
+
+def _leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path for path in [path] if path] + [leaf for name, inner in items for leaf in _leaves(inner, (*path, name))]
+
+
+def edited(value: Any, chance: random.Random) -> str:
+    """Change one place of a JSON value, and say which."""
+    path = chance.choice(_leaves(value))
+    inner = value
+    for name in path[:-1]:
+        inner = inner[name]
+    old, name = inner[path[-1]], path[-1]
+    how = chance.random()
+    if how < 0.1:
+        del inner[name]
+    elif how < 0.15 and isinstance(inner, dict):
+        inner["more"] = 1
+    elif isinstance(old, bool):
+        inner[name] = not old
+    elif isinstance(old, int):
+        inner[name] = chance.choice([old + 1, old - 1, old * 2, -old, str(old), 0, old + 0.5])
+    elif isinstance(old, float):
+        inner[name] = chance.choice([old * 2, old / 2, -old, old + 1e-7, 0.0, old + 1e-12, str(old)])
+    elif isinstance(old, str):
+        digits = re.sub(r"\d", lambda found: str((int(found.group()) + 1) % 10), old, count=1)
+        inner[name] = chance.choice([digits, old + "x", old[:-1], "", old.upper(), "1/2", "2", "sequential", "inf"])
+    elif isinstance(old, list) and old:
+        inner[name] = chance.choice([old[:-1], [*old, old[0]], []])
+    else:
+        inner[name] = chance.choice([None, 0, "x", {}, []])
+    return "/".join(map(str, path))
+
+
+def _flip(case: Case, name: str, chance: random.Random) -> str:
+    place = case.folder / name
+    data = bytearray(place.read_bytes())
+    at = chance.randrange(len(data))
+    data[at] ^= 1 << chance.randrange(8)
+    place.write_bytes(data)
+    return f"flip {name} at {at}"
+
+
+def _cut(case: Case, name: str, chance: random.Random) -> str:
+    place = case.folder / name
+    data = place.read_bytes()
+    place.write_bytes(data[: chance.randrange(len(data))] if chance.random() < 0.7 else data + data[-20:])
+    return f"cut {name}"
+
+
+def _swap(case: Case, name: str, others: list[Base], chance: random.Random) -> str:
+    other = chance.choice(others).folder
+    if (other / name).is_file():
+        shutil.copy(other / name, case.folder / name)
+    return f"swap {name} with {other.name}"
+
+
+def _promise(case: Case, name: str, chance: random.Random) -> str:
+    """Edit the promise of a table and, mostly, seal it again."""
+    place = case.folder / name
+    facts = json.loads(place.read_bytes())
+    where = edited(facts, chance)
+    sealed = chance.random() < 0.8
+    if sealed:
+        _reseal(case, name, facts)
+    else:
+        place.write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return f"edit {name}: {where}{', sealed again' if sealed else ''}"
+
+
+def _reseal(case: Case, name: str, facts: dict[str, Any]) -> None:
+    head = {field: value for field, value in facts.items() if field != "digest"}
+    text = json.dumps(head, sort_keys=True, separators=(",", ":")).encode()
+    payload = (case.folder / name.removesuffix(".guarantee.json")).read_bytes()
+    if "digest" in facts:
+        facts["digest"] = "sha256:" + hashlib.sha256(len(text).to_bytes(8, "big") + text + payload).hexdigest()
+    (case.folder / name).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _rows(case: Case, name: str, chance: random.Random) -> str:
+    """Change a few rows of a table, and seal it again."""
+    place = case.folder / name
+    lines = place.read_bytes().splitlines(keepends=True)
+    at, other = chance.randrange(1, len(lines)), chance.randrange(1, len(lines))
+    how = chance.choice(["gone", "twice", "cell", "cell", "cell", "blank", "header"])
+    mark = b";" if b";" in lines[0] else b","
+    if how == "gone":
+        del lines[at]
+    elif how == "twice":
+        lines[at] = lines[other]
+    elif how == "header":
+        lines[0] = lines[0].replace(chance.choice([b"age", b"town", b"ill", b"pay"]), b"other", 1)
+    else:
+        parts = [re.split(mark + rb'(?=(?:[^"]*"[^"]*")*[^"]*$)', lines[i].rstrip(b"\r\n")) for i in (at, other)]
+        column = chance.randrange(len(parts[0]))
+        if len(parts[0]) == len(parts[1]):
+            parts[0][column] = parts[1][column] if how == "cell" else b""
+            lines[at] = mark.join(parts[0]) + (b"\r\n" if lines[at].endswith(b"\r\n") else b"\n")
+    place.write_bytes(b"".join(lines))
+    if chance.random() < 0.8:
+        promise = f"{name}.guarantee.json"
+        _reseal(case, promise, json.loads((case.folder / promise).read_bytes()))
+    return f"rows of {name}: {how}"
+
+
+def _account(case: Case, name: str, chance: random.Random) -> str:
+    """Cut an account back, or edit an event and make the chain anew."""
+    place = case.folder / name
+    lines = place.read_bytes().splitlines(keepends=True)
+    how = chance.choice(["older", "half a line", "edit", "edit", "edit", "twice"])
+    if how == "older":
+        place.write_bytes(b"".join(lines[: chance.randrange(1, len(lines) + 1)]))
+        return "older account"
+    if how == "half a line":
+        place.write_bytes(b"".join(lines) + lines[-1][: chance.randrange(1, 50)])
+        return "half a line more"
+    events = [json.loads(line.rpartition(b" ")[0]) for line in lines]
+    where = ""
+    if how == "twice":
+        events.append(dict(chance.choice(events)))
+    else:
+        where = edited(events, chance)
+    after, made = "0" * 64, []
+    for event in events:
+        if not isinstance(event, dict):
+            return "no account"
+        if "after" in event and where[2:] != "after":
+            event["after"] = after
+        text = json.dumps(event, sort_keys=True, separators=(",", ":"))
+        after = hashlib.sha256(text.encode()).hexdigest()
+        made.append(f"{text} {after}\n")
+    place.write_text("".join(made), encoding="utf-8")
+    return f"account made anew: {how} {where}"
+
+
+def _page(case: Case, name: str, chance: random.Random) -> str:
+    """Edit the facts of a page, its text, or its signature, and mostly make `shown` anew."""
+    place = case.folder / name
+    text = place.read_text(encoding="utf-8")
+    form = "<meta name=\"discreet-{}\" content='([^<>']*)'>"
+    facts = re.search(form.format("facts"), text)
+    signature = re.search(form.format("signature"), text)
+    if facts is None or signature is None:
+        return "no page"
+    told = json.loads(facts[1].replace("&lt;", "<").replace("&gt;", ">").replace("&#x27;", "'").replace("&amp;", "&"))
+    how = chance.choice(["facts", "facts", "facts", "text", "signature"])
+    where, signed = "", signature[1]
+    if how == "facts":
+        where = edited(told, chance)
+    elif how == "signature":
+        signed, told["signer"] = "", chance.choice([None, told["signer"]])
+    bare = text.replace(facts[0], "FACTS").replace(signature[0], "SIGNATURE")
+    if how == "text":
+        bare = bare.replace("<main>", "<main><p>k = 1000</p>", 1)
+    if chance.random() < 0.8 and isinstance(told, dict):
+        empty = "<meta name=\"discreet-{}\" content=''>"
+        shown = bare.replace("FACTS", empty.format("facts")).replace("SIGNATURE", empty.format("signature"))
+        told["shown"] = hashlib.sha256(shown.encode()).hexdigest()
+    written = json.dumps(told, ensure_ascii=False)
+    for mark, word in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("'", "&#x27;")):
+        written = written.replace(mark, word)
+    bare = bare.replace("FACTS", form.format("facts").replace("([^<>']*)", "\0")).replace("\0", written)
+    bare = bare.replace("SIGNATURE", form.format("signature").replace("([^<>']*)", "\0")).replace("\0", signed)
+    place.write_text(bare, encoding="utf-8")
+    return f"page: {how} {where}"
+
+
+def _signature(case: Case, name: str, chance: random.Random) -> str:
+    place = case.folder / name
+    if chance.random() < 0.3:
+        place.unlink()
+        return f"{name} taken away"
+    facts = json.loads(place.read_bytes())
+    where = edited(facts, chance)
+    place.write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return f"edit {name}: {where}"
+
+
+def _synopsis(case: Case, name: str, chance: random.Random) -> str:
+    """Change a digit of the guarantee in a synopsis, and make the checksum of the file anew."""
+    place = case.folder / name
+    data = bytearray(place.read_bytes())
+    start = data.rfind(b'{"format": "discreet.guarantee"')
+    digits = [at for at in range(start, len(data)) if 48 <= data[at] <= 57] if start > 0 else []
+    mark = data.rfind(b"discreet-file-sha256:") + 21
+    digits = [at for at in digits if not mark <= at < mark + 64]
+    if digits:
+        at = chance.choice(digits)
+        data[at] = 48 + (data[at] - 47) % 10
+        data[mark : mark + 64] = b"0" * 64
+        data[mark : mark + 64] = hashlib.sha256(data).hexdigest().encode()
+        place.write_bytes(data)
+    return f"digit of {name}, summed again"
+
+
+def damaged(base: Base, others: list[Base], folder: Path, chance: random.Random) -> Case:
+    """Copy a release, give some of it to a reader, and damage it in up to two ways."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(base.folder, folder)
+    for key in ("office", "other"):
+        shutil.copy(base.folder.parent / f"{key}.key.pub", folder / f"{key}.key.pub")
+    keys = chance.choice([[], [], ["office.key.pub"], ["office.key.pub"], ["other.key.pub"]])
+    case = Case(folder, list(base.files), base.page if chance.random() < 0.8 else None,
+                base.account if chance.random() < 0.8 else None, keys, [], [])  # fmt: skip
+    if case.account and chance.random() < 0.3:
+        line = (folder / case.account).read_bytes().splitlines()[chance.randrange(-2, 0)]
+        case.heads = ["sha256:" + line.rpartition(b" ")[2].decode()]
+    for _ in range(chance.choice([0, 1, 1, 1, 1, 1, 2])):
+        names = sorted(path.name for path in folder.iterdir() if not path.name.endswith(".pub"))
+        name = chance.choice(names)
+        how: list[Any] = [_flip, _cut]
+        if name.endswith(".guarantee.json"):
+            how += [_promise] * 8
+        elif name.endswith(".csv"):
+            how += [_rows] * 6
+        elif name.endswith(".account"):
+            how += [_account] * 6
+        elif name.endswith(".html"):
+            how += [_page] * 6
+        elif name.endswith(".signature.json"):
+            how += [_signature] * 3
+        elif name.endswith(".parquet"):
+            how += [_synopsis] * 2
+        try:
+            if chance.random() < 0.15:
+                case.done.append(_swap(case, name, others, chance))
+            else:
+                case.done.append(chance.choice(how)(case, name, chance))
+        except (ValueError, KeyError, IndexError, AttributeError, TypeError):  # damaged before: no such damage is left
+            case.done.append(f"nothing more to {name}")
+    return case
+
+
+# ---- comparison
+
+#: Checks of a file by itself. A program that cannot read a promise says so in one line, another in several.
+_ALONE = {"file", "promise", "checksum", "seal", "table", "ledger", "draws", "seed", "weights", "mechanism"}
+#: What the independent verifier calls "not checked", and which contradictions of `discreet verify` that leaves open.
+_OPEN = {"text": {"text"}, "seal": {"file", "seal", "table", "weights", "checksum"}, "table": {"table", "file"},
+         "mechanism": _ALONE, "page": {"page", "text"}}  # fmt: skip
+#: Contradictions that rest on declarations, cells and sentences, which it leaves alone.
+_FINER = re.compile(r"declar|of column|its sentences|bounds|categor|categories|outside|domain")
+
+Pair = tuple[str, str]
+
+
+def compare(case: Case) -> tuple[list[str], Any, Any]:
+    """Return where two programs disagree about a case, and what both say."""
+    given = case.given()
+    files = [case.path(name) for name in case.files]
+    theirs = independent().verify(files, given["page"], given["account"], given["keys"], given["heads"]).to_dict()
+    keys = [PublicKey.load(Path(key)) for key in given["keys"]]
+    page, account = (name and Path(name) for name in (given["page"], given["account"]))
+    ours = verify([Path(file) for file in files], page, account=account, keys=keys, heads=given["heads"]).to_dict()
+    return disagreements(theirs, ours), theirs, ours
+
+
+def disagreements(theirs: dict[str, Any], ours: dict[str, Any]) -> list[str]:
+    """Compare two verdicts, check by check and as a whole."""
+    for check in (*theirs["checks"], *ours["checks"]):
+        check["check"] = "table" if check["check"] in ("domain", "recount") else check["check"]
+    left = {(c["about"], c["check"]) for c in theirs["checks"] if c["result"] == "contradicted"}
+    right = {(c["about"], c["check"]) for c in ours["checks"] if c["result"] == "contradicted"}
+    unchecked = {(c["about"], c["check"]) for c in theirs["checks"] if c["result"] == "not checked"}
+    vouched = {
+        (c["about"], c["check"]) for c in theirs["checks"] if c["check"] in ("text", "seal") and c["result"] == "note"
+    }
+    left_open = {(about, inner) for about, check in unchecked | vouched for inner in _OPEN.get(check, ())}
+    finer = {
+        (c["about"], c["check"]) for c in ours["checks"] if c["result"] == "contradicted" and _FINER.search(c["detail"])
+    }
+    told = right - left_open - finer - {(about, "text") for about, _ in right}
+    unread = {about for about, check in right if check in ("file", "promise")}
+    unread |= {about for about, check in left if check in ("promise", "checksum")}
+    wrong = [f"{about} alone contradicts for one" for about in unread
+             if bool({c for a, c in left if a == about} & _ALONE) != bool({c for a, c in right if a == about} & _ALONE)
+             and not {(about, c) for c in _ALONE} & (left_open | finer)]  # fmt: skip
+
+    def settled(pair: Pair) -> bool:  # what follows from a promise that one of them does not read
+        if pair[1] == "signature" and (pair[0], "page") in left:  # a page that cannot be read has no signature either
+            return True
+        return (pair[0] in unread and pair[1] in {*_ALONE, "account"}) or (
+            bool(unread) and pair[1] in ("guarantee", "page", "account", "head")
+        )
+
+    wrong += [
+        f"only the independent verifier contradicts: {pair}" for pair in sorted(left - right) if not settled(pair)
+    ]
+    wrong += [f"only `discreet verify` contradicts: {pair}" for pair in sorted(told - left) if not settled(pair)]
+    if theirs["code"] == 1 and ours["code"] != 1:
+        wrong.append(f"codes 1 and {ours['code']}")
+    if ours["code"] == 1 and theirs["code"] != 1 and told:
+        wrong.append(f"codes {theirs['code']} and 1")
+    if ours["code"] == 2 and theirs["code"] == 0:
+        wrong.append("codes 0 and 2")
+    if (
+        theirs["code"] == 2
+        and ours["code"] == 0
+        and not {c for _, c in unchecked} <= {"text", "seal", "table", "mechanism"}
+    ):
+        wrong.append(f"not checked by one alone: {sorted(unchecked)}")
+    return wrong

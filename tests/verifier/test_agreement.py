@@ -1,0 +1,194 @@
+"""The verifier in `verifier/`, which does not use Discreet, and `discreet verify` come to the same verdict."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import json
+import random
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chromium_browser import opened
+from command_line import output
+from evidence_damage import PLACE, Case, compare, damaged, independent
+from evidence_releases import Base, make
+
+VECTORS = json.loads((PLACE.parents[1] / "docs" / "evidence-vectors.json").read_text(encoding="utf-8"))
+SOME = ("grid", "synthetic", "noisy-german", "missing", "german", "hashed", "kept", "reports")
+
+
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory: pytest.TempPathFactory) -> list[Base]:
+    return make(tmp_path_factory.mktemp("released") / "bases", SOME)
+
+
+def test_it_is_one_short_file_that_needs_the_standard_library_alone() -> None:
+    text = PLACE.read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 900
+    tree = ast.parse(text, feature_version=(3, 9))
+    named = {n.module if isinstance(n, ast.ImportFrom) else a.name for n in ast.walk(tree)
+             if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names}  # fmt: skip
+    roots = {str(name).partition(".")[0] for name in named}
+    assert roots - set(sys.stdlib_module_names) == {"cryptography"}
+
+
+def test_the_vectors_of_the_page_hold() -> None:
+    v = independent()
+    for seal in VECTORS["seals"]:
+        guarantee = v.parsed(seal["guarantee"])
+        assert v.seal(guarantee, seal["payload"].encode()) == seal["digest"]
+        assert v.written({n: x for n, x in guarantee.items() if n != "digest"}, canonical=True) == seal["canonical"]
+    for line in VECTORS["ledger"]:
+        wrong: dict[str, list[str]] = {"ledger": [], "draws": []}
+        v.line_cost(v.parsed(json.dumps(line["line"])), line["accounting"], wrong, [])
+        assert (wrong == {"ledger": [], "draws": []}) == line["holds"], line
+    for one in VECTORS["rho"]:
+        assert v.epsilon_of_rho(float(Fraction(one["rho"])), one["delta"]) == pytest.approx(one["epsilon"], rel=1e-12)
+    for account in VECTORS["accounts"]:
+        if account["holds"]:
+            found = v.Account(account["text"].encode())
+            assert ("sha256:" + found.hashes[-1], str(found.limit - found.spent)) == (account["head"], account["left"])
+        else:
+            with pytest.raises(v.Wrong):
+                v.Account(account["text"].encode())
+    for signature in VECTORS["signatures"]:
+        assert v.Signature(v.parsed(json.dumps(signature["signature"]))).bytes().hex() == signature["bytes"]
+    text = VECTORS["page"]["text"]
+    assert v.sha256(v.page_part(text, "signature")[1].encode()) == VECTORS["page"]["signed_digest"]
+
+
+def test_the_releases_of_the_page_get_their_codes(tmp_path: Path) -> None:
+    for i, release in enumerate(VECTORS["releases"]):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        for name, text in release["files"].items():
+            (folder / name).write_text(text, encoding="utf-8")
+        words = [str(folder / "safe.csv"), "--key", str(folder / "office.key.pub")]
+        assert independent().main(words) == release["code"]
+
+
+def test_both_agree_on_random_damages(bases: list[Base], tmp_path: Path) -> None:
+    """The same on 10,000 cases: `python tests/verifier/agreement.py 10000`."""
+    for i in range(40):
+        chance = random.Random(f"suite-{i}")
+        case = damaged(chance.choice(bases), bases, tmp_path / "case", chance)
+        wrong, theirs, ours = compare(case)
+        assert not wrong, (case.done, wrong, theirs, ours)
+
+
+def test_what_was_not_touched_holds_or_is_called_not_checked(bases: list[Base], tmp_path: Path) -> None:
+    key = str(bases[0].folder.parent / "office.key.pub")
+    codes = {}
+    for base in bases:
+        files = [str(base.folder / name) for name in base.files]
+        page, account = (name and str(base.folder / name) for name in (base.page, base.account))
+        signed = any(base.folder.glob("*.signature.json"))
+        found = independent().verify(files, page, account, [key] if signed else [])
+        assert found.code != 1, found.to_dict()
+        codes[base.folder.name] = found.code
+    assert [name for name in SOME if codes[name] == 0] == ["grid", "synthetic", "missing", "german", "hashed", "kept"]
+    assert codes["reports"] == codes["noisy-german"] == 2  # local parameters; an unsigned page
+
+
+def test_a_program_of_its_own_says_what_it_found(bases: list[Base]) -> None:
+    base = next(b for b in bases if b.folder.name == "missing")
+    key = base.folder.parent / "office.key.pub"
+    call = [sys.executable, "-I", str(PLACE), str(base.folder / "safe.csv")]
+    told = subprocess.run([*call, "--key", str(key)], capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert told.stdout.startswith("Verdict: holds\nsafe.csv promises: k = 4;")
+    assert "rests on the owner of key" in told.stdout
+    for wrong in (["--key", "none.pub"], ["--pgae", "x"], ["--page", "none.html"]):
+        assert subprocess.run([*call, *wrong], capture_output=True, check=False).returncode == 3
+    other = subprocess.run(
+        [*call, "--key", str(key).replace("office", "other"), "--json"], capture_output=True, check=False
+    )
+    assert (other.returncode, json.loads(other.stdout)["verdict"]) == (1, "contradicted")
+
+
+def test_without_cryptography_signatures_are_not_checked(bases: list[Base], monkeypatch: pytest.MonkeyPatch) -> None:
+    base = next(b for b in bases if b.folder.name == "missing")
+    monkeypatch.setattr(independent(), "Ed25519PublicKey", None)
+    found = independent().verify([str(base.folder / "safe.csv")])
+    assert found.code == 2
+    assert any("cryptography" in a["detail"] for a in found.answers if a["result"] == "not checked")
+
+
+def test_a_page_whose_facts_were_broken_is_not_excused_if_a_key_is_named(bases: list[Base], tmp_path: Path) -> None:
+    """Without a key it is not checkable; with one, nothing that the key signed is there."""
+    base = next(b for b in bases if b.folder.name == "missing")
+    page = tmp_path / "page.html"
+    page.write_text((base.folder / "page.html").read_text(encoding="utf-8").replace("&quot;promise", "x", 1).replace(
+        '"promise"', '"other"', 1), encoding="utf-8")  # fmt: skip
+    words = ["verify", base.folder / "safe.csv", "--page", page]
+    output(*words, code=2)
+    output(*words, "--key", base.folder.parent / "office.key.pub", code=1)
+
+
+def _given(case: Case) -> list[dict[str, str]]:
+    given = case.given()
+    files = [case.path(name) for name in case.files]
+    signed = [f"{name}.signature.json" for name in [*files, given["account"]] if name]
+    names = [
+        *files,
+        *(f"{name}.guarantee.json" for name in files),
+        given["page"],
+        given["account"],
+        *signed,
+        *given["keys"],
+    ]
+    return [{"name": Path(name).name, "data": base64.b64encode(Path(name).read_bytes()).decode()}
+            for name in dict.fromkeys(names) if name and Path(name).exists()]  # fmt: skip
+
+
+_CHECK = """async ([given, heads]) => await verify(given.map(file => ({name: file.name,
+    payload: Uint8Array.from(atob(file.data), mark => mark.charCodeAt(0))})), heads)"""
+
+
+@pytest.mark.slow
+def test_the_page_in_a_browser_agrees_with_the_program(bases: list[Base], tmp_path: Path) -> None:
+    def results(found: dict[str, Any]) -> list[tuple[str, str, str]]:
+        return sorted((c["about"], c["check"], c["result"]) for c in found["checks"])
+
+    with opened() as browser:
+        page = browser.new_page()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(PLACE.with_suffix(".html").as_uri())
+        for i in range(60):
+            chance = random.Random(f"browser-{i}")
+            case = damaged(chance.choice(bases), bases, tmp_path / "case", chance)
+            given = case.given()
+            files = [case.path(name) for name in case.files]
+            theirs = independent().verify(files, *given.values()).to_dict()
+            found = page.evaluate(_CHECK, [_given(case), given["heads"]])
+            assert results(found) == results(theirs), (case.done, found, theirs)
+            assert (found["code"], found["promises"]) == (theirs["code"], theirs["promises"])
+        assert len(asked) == 1, asked
+
+
+@pytest.mark.slow
+def test_a_person_chooses_files_and_reads_the_verdict(bases: list[Base]) -> None:
+    base = next(b for b in bases if b.folder.name == "missing")
+    places = [*base.folder.iterdir(), base.folder.parent / "office.key.pub"]
+    with opened() as browser:
+        for scheme in ("light", "dark"):
+            page = browser.new_page(viewport={"width": 360, "height": 700}, color_scheme=scheme)
+            page.goto(PLACE.with_suffix(".html").as_uri())
+            page.keyboard.press("Tab")
+            assert page.evaluate("document.activeElement.id") == "files"
+            page.set_input_files("#files", [str(place) for place in places])
+            page.wait_for_selector("#verdict")
+            assert page.text_content("#verdict") == "Verdict: holds"
+            assert "k = 4" in page.text_content("#result")
+            assert page.evaluate("document.documentElement.scrollWidth") <= 360
+            page.click("#clear")
+            assert page.text_content("#result") == ""
+            page.set_input_files("#files", str(base.folder / "safe.csv"))
+            page.wait_for_selector("#verdict.not-checked")
