@@ -8,6 +8,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("clustering", "engines.passes.lattice"),
         ("clustering/test_ball_sum_laws.py", "clustering/test_clustering_laws.py", "clustering/test_mixed_tables.py"),
     ),
+    "models": (("models", "engines.passes.moments"), ("models/test_models.py",)),
     "mechanisms": (
         ("mechanisms",),
         (

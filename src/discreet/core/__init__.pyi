@@ -140,6 +140,7 @@ from .output.files import write_whole as write_whole
 from .output.files import writing as writing
 from .output.html import EstimatorHtml as EstimatorHtml
 from .output.html import Frames as Frames
+from .output.html import Told as Told
 from .output.html import facts as facts
 from .output.progress import Meter as Meter
 from .output.progress import followed as followed

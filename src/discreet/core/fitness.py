@@ -17,6 +17,7 @@ from discreet.core.columns.kinds import Categorical, Code, Column, even_edges
 from discreet.core.columns.levels import lay_out
 from discreet.core.columns.unit import Person
 from discreet.core.output.figures import at_most
+from discreet.core.output.html import Told
 
 BINS = 8
 #: Mean of the absolute value of normal noise, in standard deviations. That of Laplace noise is smaller.
@@ -33,7 +34,7 @@ Error = Callable[..., tuple[float, bool]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fitness:
+class Fitness(Told):
     """Errors of counts by two columns, of single ones on the diagonal; NaN if not known, at most 2. As text: one line.
 
     ``assumed`` marks pairs that were not measured, ``cause`` says what is wrong with counts that are not usable.

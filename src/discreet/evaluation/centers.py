@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray, Told
 from discreet.errors import InvalidArgument, InvalidType
 
 #: Numbers held in memory at a time.
@@ -149,7 +149,7 @@ def center_errors(centers: Any, reference: Any) -> CenterErrors:
 
 
 @dataclass(frozen=True)
-class ClusterComparison:
+class ClusterComparison(Told):
     """Private centres compared with those of k-means on the raw rows. Not private.
 
     `nicv`, `nicv_ratio` and `centroid_index` are the functions of these names. `center_error` is the mean relative

@@ -96,6 +96,25 @@ class EstimatorHtml:
             return str(super()._html_repr())  # type: ignore[misc]  # of scikit-learn's BaseEstimator
 
 
+class Told:
+    """Results in a notebook: the figures of `to_dict`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return facts(type(self).__name__, {name.replace("_", " "): _short(v) for name, v in self.to_dict().items()})
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "; ".join(f"{str(name).replace('_', ' ')} {_short(v)}" for name, v in list(value.items())[:_MOST])
+    if isinstance(value, (list, tuple)):
+        return (" to " if len(value) == 2 else ", ").join(map(_short, value[:_MOST]))
+    return f"{value:,.4g}" if isinstance(value, float) else "" if value is None else str(value)
+
+
 class Frames:
     """Conversions that follow from `to_arrow`."""
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet import noise
-from discreet.core import BoolArray, FloatArray, checks, later, normal_width, wilson
+from discreet.core import BoolArray, FloatArray, Told, checks, later, normal_width, wilson
 from discreet.evaluation.attacks import draws
 
 
@@ -50,7 +50,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class AttackResult:
+class AttackResult(Told):
     """Result of an attack on a released table.
 
     Attributes
@@ -167,7 +167,7 @@ class Roc(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ScoredAttack:
+class ScoredAttack(Told):
     """Result of an attack that scores people. High scores mean "in the release", or "guessed well".
 
     Attributes

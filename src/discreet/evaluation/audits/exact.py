@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import FloatArray, checks
+from discreet.core import FloatArray, Told, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.audits.result import read_claim
 
@@ -16,7 +16,7 @@ _CLOSE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class ExactAudit:
+class ExactAudit(Told):
     """The exact privacy loss between two distributions.
 
     Attributes

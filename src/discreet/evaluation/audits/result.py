@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import FloatArray, checks, clopper_pearson, later, wilson
+from discreet.core import FloatArray, Told, checks, clopper_pearson, later, wilson
 from discreet.errors import InvalidArgument
 
 # An event has the rate p on one input and q on its neighbour. (ε, δ)-differential privacy promises p <= e^ε q + δ, so
@@ -115,7 +115,7 @@ _NO_PROOF = "This is not a proof of privacy: only these two inputs, features and
 
 
 @dataclass(frozen=True, eq=False)
-class AuditResult:
+class AuditResult(Told):
     """Result of an audit.
 
     Attributes

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import BoolArray, FloatArray, IntArray, later
+from discreet.core import BoolArray, FloatArray, IntArray, Told, later
 from discreet.errors import InvalidArgument
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.roc import ScoredAttack
@@ -35,7 +35,7 @@ _MOST_CLASSES = 100
 
 
 @dataclass(frozen=True)
-class Propensity:
+class Propensity(Told):
     """Result of a classifier that distinguishes synthetic from real rows, judged on unseen rows.
 
     ``auc`` is 0.5 if it cannot, 1 if always. ``pmse_ratio`` is the mean squared distance of the predicted
@@ -96,7 +96,7 @@ def _out_of_fold(X: FloatArray, truth: IntArray, numeric: BoolArray, stream: noi
 
 
 @dataclass(frozen=True)
-class Utility:
+class Utility(Told):
     """Quality of models trained on synthetic and on real rows, judged on other real rows.
 
     ``measure`` is "AUC" for two classes, "accuracy" for more, "R²" for numbers. ``seen`` is True if the synthetic

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import BoolArray, FloatArray, IntArray
+from discreet.core import BoolArray, FloatArray, IntArray, Told
 from discreet.evaluation.attacks import draws
 
 #: Three columns with more cells than this are not compared: there would be more cells than rows.
@@ -24,7 +24,7 @@ _FLOOR = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class MarginalError:
+class MarginalError(Told):
     """Total variation of sets of columns; ``sampling`` is the mean error of real rows drawn with replacement."""
 
     sets: list[tuple[str, ...]]
@@ -87,7 +87,7 @@ def _distances(keys: Sequence[IntArray]) -> list[float]:
 
 
 @dataclass(frozen=True)
-class QueryError:
+class QueryError(Told):
     """Errors of random queries over one to three columns, as shares of rows."""
 
     queries: int
@@ -127,7 +127,7 @@ def query_error(
 
 
 @dataclass(frozen=True)
-class CorrelationError:
+class CorrelationError(Told):
     """Differences of correlations between columns of numbers; ``worst`` has names, real and synthetic value."""
 
     pairs: int

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import noise
-from discreet.core import BoolArray, FloatArray, IntArray, jit, later
+from discreet.core import BoolArray, FloatArray, IntArray, Told, jit, later
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.roc import Rate, ScoredAttack, split
 from discreet.evaluation.comparison.columns import Columns
@@ -27,7 +27,7 @@ _CANDIDATES, _TARGETS, _PAIRS = 3000, 500, 100
 
 
 @dataclass(frozen=True)
-class Closeness:
+class Closeness(Told):
     """Distances of synthetic rows to the closest real row, compared with a baseline of other real rows.
 
     A distance is the mean over columns: for numbers the difference as a share of the column's range, for categories 0
@@ -123,7 +123,7 @@ def nearest(rows: Any, reference: Any, numeric: Any, own: Any) -> Any:  # pragma
 
 
 @dataclass(frozen=True)
-class Membership:
+class Membership(Told):
     """Result of the membership attack on repeated releases, compared with the claim."""
 
     attack: ScoredAttack

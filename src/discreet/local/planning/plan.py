@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.core import checks
+from discreet.core import Frames, checks
 from discreet.errors import InvalidArgument
 from discreet.local.mechanism import Mechanism, local_budget
 from discreet.local.oracles.choices import MOST_VALUES, Choices
@@ -66,8 +66,8 @@ class PlanRow:
 _COLUMNS = tuple(name for name in PlanRow.__dataclass_fields__ if not name.startswith("_"))
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, repr=False)
+class Plan(Frames):
     """Mechanisms, the best first.
 
     Without a target error, rows are sorted by `PlanRow.rare_error`; within 3 % of the best, the smallest report comes
@@ -142,6 +142,13 @@ class Plan:
         facts = [{**row.to_dict(), "settings": str(row.settings)} for row in self.rows]
         table = pa.table({name: pa.array([f[name] for f in facts]) for name in _COLUMNS if name != "smallest_n"})
         return table.append_column("smallest_n", pa.array([f["smallest_n"] for f in facts], pa.int64()))
+
+    def _shown(self) -> pa.Table:
+        return pa.Table.from_pylist(self.to_rows())
+
+    def __repr__(self) -> str:
+        best = self.best.mechanism
+        return f"<Plan: {len(self.rows)} mechanisms for {self.n:,} reports at epsilon {self.epsilon:g}; best {best}>"
 
     def __str__(self) -> str:
         rows = self.to_rows()

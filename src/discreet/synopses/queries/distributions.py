@@ -38,21 +38,25 @@ if TYPE_CHECKING:
 _MOST_EDGES, _EQUAL_BINS, _MOST_GROUPS = 100, 50, 100_000
 #: Parts of a leaf at which the error of a share is told: it is largest in the middle, and is taken as straight between.
 _PARTS = (1 / 16, 1 / 4, 1 / 2, 3 / 4, 15 / 16)
-#: Stretches in which a quantile is looked for.
-_FINE = 256
+_NO_ROWS = "no rows are left after the noise: no interval"
+#: Stretches in which a quantile is looked for: at least, and at most.
+_FINE, _MOST_PLACES = 256, 1024
 
 
 @dataclass(frozen=True, repr=False)
 class Quantile(Figure):
     """A place below which a given ``share`` of the rows lies; its interval turns that of the share around.
 
-    ``share_error`` has the parts of the error of that share at the place.
+    The interval ends at edges of leaves: rows may be anywhere in a leaf, and many may share one value. ``share_error``
+    has the parts of the error of that share at the place.
     """
 
     share: float = 0.5
     share_error: tuple[float, float] = (0.0, 0.0)
     #: Places in rising order, the shares below them, and both parts of their errors.
     curve: tuple[FloatArray, ...] = field(default=(np.zeros(0),) * 4, compare=False)
+    #: The edges of leaves, in rising order.
+    edges: FloatArray = field(default_factory=lambda: np.zeros(0), compare=False)
     #: Ordered categories: ``value`` is the number of one of them, from 0.
     categories: tuple[Any, ...] | None = None
 
@@ -74,11 +78,18 @@ class Quantile(Figure):
 
     def _reached(self, level: float) -> tuple[float, float]:
         places, below, noisy, uneven = self.curve
+        if not len(places):
+            return -math.inf, math.inf
         reach = wide(level) * (noisy if self.evenness_error is None else np.hypot(noisy, uneven))
         low, high = (
             float(np.interp(self.share, np.maximum.accumulate(below + side * reach), places)) for side in (1, -1)
         )
-        return min(low, self.value), max(high, self.value)
+        low, high = min(low, self.value), max(high, self.value)
+        if self.evenness_error is None:
+            return low, high
+        first = max(int(np.searchsorted(self.edges, low, "right")) - 1, 0)
+        last = min(int(np.searchsorted(self.edges, high)), len(self.edges) - 1)
+        return min(low, float(self.edges[first])), max(high, float(self.edges[last]))
 
 
 @dataclass(frozen=True)
@@ -261,7 +272,7 @@ def mean(synopsis: Synopsis, name: str, where: Sequence[Query]) -> Figure:
             held += more
     rows = float(n @ np.asarray(synopsis.weights, dtype=np.float64))
     if rows <= 0:
-        return Figure(math.nan, math.inf, math.inf)
+        return Figure(math.nan, math.inf, math.inf, remark=_NO_ROWS)
     middle = float(first @ np.asarray(synopsis.weights, dtype=np.float64)) / rows
     noisy, assumed = synopsis._mean_errors(axis, terms, n, first, second, middle)
     return Figure(middle, noisy / rows, assumed / rows, modelled=synopsis.modelled)
@@ -306,7 +317,7 @@ def _below(synopsis: Synopsis, axis: int, place: float, where: Sequence[Query], 
 
     base = counts.added(synopsis, below(math.inf)) if base is None else base
     if not base.value:
-        return Figure(math.nan, math.inf, math.inf, limits=(0.0, 1.0))
+        return Figure(math.nan, math.inf, math.inf, limits=(0.0, 1.0), remark=_NO_ROWS)
     # As a count over another has it: the error of a/b is that of (a - r b)/b, with r = a/b.
     ratio = counts.estimated(synopsis, below(place)) / base.value
     rest = counts.added(synopsis, (*below(place), *below(math.inf, -ratio)))
@@ -322,7 +333,11 @@ def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]
     axis, column = _numeric(synopsis, name)
     share = float(checks.probability("share", share, closed=True))
     whole = np.arange(column.high + 1.0) if isinstance(column, Categorical) else None
-    edges = _edges(synopsis, axis, column, None) if whole is None else whole
+    ends = np.unique(np.concatenate([synopsis.lower[:, axis], synopsis.upper[:, axis], [column.low, column.high]]))
+    ends = ends[~np.isnan(ends)]
+    if len(ends) > _MOST_PLACES:  # fewer, and finer where leaves are fine
+        ends = ends[np.linspace(0, len(ends) - 1, _MOST_PLACES).astype(np.int64)]
+    edges = ends if whole is None else whole
     if whole is None and len(edges) < _FINE:
         edges = np.union1d(edges, even_edges(column, _FINE))
     held = _values(synopsis, axis, edges, where)
@@ -331,7 +346,7 @@ def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]
     risen = (np.maximum.accumulate(raw) + np.minimum.accumulate(raw[::-1])[::-1]) / 2
     span = risen[-1] - risen[0]
     if span <= 0:
-        return Quantile(math.nan, math.inf, math.inf, share)
+        return Quantile(math.nan, math.inf, math.inf, share, remark=_NO_ROWS)
     curve = (risen - risen[0]) / span
     value = float(np.interp(share, curve, edges))
     found = _below(synopsis, axis, value, where)
@@ -343,14 +358,20 @@ def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]
     noisy, uneven = (e / dense if dense > 0 else math.inf for e in errors)
     if isinstance(column, Integer):
         value = min(max(float(math.floor(value + 0.5)), column.least), column.most)
-    band, names = _band(synopsis, axis, edges, curve, share, where), None
+    band, names = _band(synopsis, axis, ends, edges, curve, share, where), None
     if isinstance(column, Categorical):
         value, names = float(min(math.floor(value), len(column.categories) - 1)), column.categories
-    return Quantile(value, noisy, uneven, share, errors, band, names, modelled=found.modelled)
+    return Quantile(value, noisy, uneven, share, errors, band, ends, names, modelled=found.modelled)
 
 
 def _band(
-    synopsis: Synopsis, axis: int, edges: FloatArray, curve: FloatArray, share: float, where: Sequence[Query]
+    synopsis: Synopsis,
+    axis: int,
+    ends: FloatArray,
+    edges: FloatArray,
+    curve: FloatArray,
+    share: float,
+    where: Sequence[Query],
 ) -> tuple[FloatArray, ...]:
     """Return places around a quantile, the shares below them and their errors, as far as the share may be reached."""
     held: dict[float, Figure] = {}
@@ -362,8 +383,6 @@ def _band(
         return held[place]
 
     # Between the edges of leaves errors are larger than at them: both are looked at, leaf by leaf outwards.
-    ends = np.unique(np.concatenate([synopsis.lower[:, axis], synopsis.upper[:, axis], edges[[0, -1]]]))
-    ends = ends[~np.isnan(ends)]
     places = np.sort(np.concatenate([ends, *(ends[:-1] + part * np.diff(ends) for part in _PARTS)]))
     start = int(np.searchsorted(places, np.interp(share, curve, edges)))
     for side in (-1, 1):

@@ -427,11 +427,16 @@ def of_values(synopsis: Synopsis, axis: int, inside: FloatArray, share: FloatArr
     spaced = float((np.where(around.alone, 0.0, h) * np.sqrt(whole.lumps(width))) @ w)
     unknown = float((h * around.alone) @ w)
     made = max(lean2, 0.0) + (abs(spaced) + abs(unknown)) ** 2 + _apart(synopsis, leaves, around, h * h)
-    _, slab = np.unique(synopsis.lower[leaves, axis], return_inverse=True)
+    starts, slab = np.unique(synopsis.lower[leaves, axis], return_inverse=True)
     known = np.where(around.alone, 0.0, h)
     rows = np.bincount(slab, known * w)
     bend = np.bincount(slab, known * around.bend) ** 2 - np.bincount(slab, known**2 * around.bend_noise)
-    lumps = CUT * max(float(bend.sum()), 0.0) + AXIS * whole.rough * float((rows**2).sum())
+    # Zeros and numbers beyond the bounds stand at the ends of an axis: there, all of an excess may have one value.
+    column = synopsis.domain.columns[axis]
+    tops = np.zeros(len(starts))
+    np.maximum.at(tops, slab, synopsis.upper[leaves, axis])
+    weight = np.where((starts <= column.low) | (tops >= column.high), 1.0, CUT)
+    lumps = max(float(weight @ bend), 0.0) + AXIS * whole.rough * float((rows**2).sum())
     return made + min(lumps, float((rows**2).sum()))
 
 
