@@ -87,6 +87,9 @@ def complete(kind: Kind, option: Option | None = None) -> dict[Option, Any]:
     if option.name == "rho":  # the other way to state a budget
         given.pop(kind.option("epsilon"), None)
         given[kind.option("delta")] = 1e-6
+    if kind.name == "attack" and option.name in ("epsilon", "radius"):
+        given |= {kind.option(name): kind.option(name).example for name in ("epsilon", "radius")}
+        given[option] = option.example
     if kind.name == "query" and option.name == "error":
         given.pop(kind.option("epsilon"))
     if kind.name == "query" and option.name == "keys":

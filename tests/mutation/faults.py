@@ -52,7 +52,6 @@ AFTERWARDS = {
     "metric.remap.maps": "post-processing of perturbed points: it is given no others",
     "metric.remap.prior": "reads a prior, which the guarantee assumes to be public or released with its own budget",
     "metric.remap.density": "a density fitted to perturbed points or to a prior, for the maps above",
-    "metric.comparison": "compares laws, draws for no release",
     "metric.elastic.cells": "cuts a map by a density that is public; the metric is checked on whatever comes out",
     "metric.elastic.people": "reads a density that is public",
     "local.strings.candidates": "estimation",

@@ -113,7 +113,7 @@ def test_rows_that_were_released_are_chosen_again_where_people_have_new_ones(tmp
     assert months[0] == months[1]
     assert release.guarantee.parameters["left_out_published_before"] == 0
     gap = table.set_column(0, "who", pa.array([None] * 7 + table["who"].to_pylist()[7:]))
-    with pytest.raises(SchemaError, match="7 rows without a value in 'who'"):
+    with pytest.raises(SchemaError, match="7 rows with no value in 'who'"):
         DensityTree(5, domain=DOMAIN, most_rows=1).fit_transform(gap, history=tmp_path / "new")
 
 

@@ -120,10 +120,11 @@ def test_attacks_read_labels_as_they_read_lists() -> None:
     lists = {"1": "{1010, 1020}", "2": "{2010, 2020}"}
     spelled = [lists[z] for z in release.table["zip"].to_pylist()]
     listed = pa.table({"age": release.table["age"], "zip": spelled})
+    as_declared: Any = {"domain": domain, "random_state": 1}
     for attack in (
-        lambda shown: dc.evaluation.singling_out(shown, truth, control, random_state=1),
-        lambda shown: dc.evaluation.linkability(shown, truth, control, columns=(["age"], ["zip"]), random_state=1),
-        lambda shown: dc.evaluation.inference(shown, truth, control, secret="zip", known=["age"], random_state=1),
+        lambda shown: dc.evaluation.singling_out(shown, truth, control, **as_declared),
+        lambda shown: dc.evaluation.linkability(shown, truth, control, columns=(["age"], ["zip"]), **as_declared),
+        lambda shown: dc.evaluation.inference(shown, truth, control, secret="zip", known=["age"], **as_declared),
     ):
         assert attack(release).to_dict() == attack(listed).to_dict() == attack(release.table).to_dict()
     own = dc.anonymity.record_linkage(truth, release)

@@ -286,7 +286,7 @@ def identities(table: Table) -> pa.Array:
     key = same_key(who, table.plan.domain.column(name)).cast(pa.large_string())
     if key.null_count:
         raise SchemaError(
-            f"{counted(key.null_count, 'row')} without a value in {name!r}: their people cannot be followed from "
+            f"{counted(key.null_count, 'row')} with no value in {name!r}: their people cannot be followed from "
             "release to release; fill the column in, or leave these rows out"
         )
     return key

@@ -38,7 +38,7 @@ class Statement:
 
     Examples
     --------
-    >>> Statement("release", version="1", time="2026-11-17T12:00:00+00:00", key="ab" * 32).to_bytes()[:36]
+    >>> Statement("release", version="1", time="2026-11-17T12:00:00+00:00", key="ab" * 32).to_bytes()[:35]
     b'discreet.statement\\x01A\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x07release'
     """
 
