@@ -25,7 +25,6 @@ from discreet import Domain, GridSynopsis, datasets
 from discreet.clustering import (
     DensityClusters,
     GaussianClusters,
-    SpectralClusters,
     cluster_synopsis,
     nearest,
 )
@@ -35,7 +34,7 @@ from discreet_studies.measured.agreement import Spread, clustering_agreement
 from studies.measures import _measure
 
 TABLES = ("moons", "rings", "aggregation", "worms", "birch2", "gowalla")
-METHODS = ("k-means", "density", "spectral", "Gaussians")
+METHODS = ("k-means", "density", "Gaussians")
 #: Rows whose labels are compared: more would only cost time.
 _COMPARED = 20_000
 
@@ -57,7 +56,6 @@ def labelled(method: str, synopsis: Synopsis, k: int, X: FloatArray) -> tuple[In
         return nearest(X, cluster_synopsis(synopsis, k).centers), k
     made = {
         "density": lambda: DensityClusters(outliers=False),
-        "spectral": lambda: SpectralClusters(k),
         "Gaussians": lambda: GaussianClusters(k, n_init=3),
     }[method]()
     found = made.fit(synopsis)

@@ -14,6 +14,7 @@ import numpy as np
 
 import discreet as dc
 from discreet_studies.as_published.laplace import column_laplace
+from discreet_studies.nd_laplace.rivals import equal_privacy
 from studies.measures._measure import save, show
 
 RIVALS = ("column_laplace", "piecewise", "duchi", "hybrid", "square_wave", "priv_unit")
@@ -35,7 +36,7 @@ def main() -> None:
                 if name == "column_laplace":
                     Z = column_laplace(X, epsilon, domain, seed)
                 else:
-                    Z = dc.metric.equal_privacy(name, epsilon, domain, random_state=seed).transform(X)
+                    Z = equal_privacy(name, epsilon, domain, seed).transform(X)
                 errors.setdefault(name, []).append(_error(Z - X))
                 if name in ("nd_laplace", "column_laplace"):
                     errors.setdefault(f"{name}, clipped", []).append(_error(np.clip(Z, 0, 1) - X))

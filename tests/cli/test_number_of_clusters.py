@@ -51,7 +51,7 @@ def test_another_word_is_refused(folder: Path) -> None:
     assert "a whole number" in str(done.exception) + done.output
 
 
-@pytest.mark.parametrize("algorithm", ["density", pytest.param("spectral", marks=pytest.mark.slow), "gaussians"])
+@pytest.mark.parametrize("algorithm", ["density", "gaussians"])
 def test_other_algorithms_find_the_same_clusters_where_they_stand_apart(folder: Path, algorithm: str) -> None:
     page, centers = folder / "page.html", folder / "c.csv"
     asked = ["cluster", folder / "s.parquet", "-k", "auto", "--algorithm", algorithm, "-o", centers, "--report", page]
@@ -64,7 +64,7 @@ def test_other_algorithms_find_the_same_clusters_where_they_stand_apart(folder: 
 
 def test_a_table_is_clustered_by_another_algorithm_at_the_same_price(folder: Path) -> None:
     asked = ["cluster", folder / "rows.csv", "--schema", folder / "schema.toml", "-k", 4, "--epsilon", 1, "--algorithm",
-             "spectral", "-o", folder / "c.csv", "--json"]  # fmt: skip
+             "gaussians", "-o", folder / "c.csv", "--json"]  # fmt: skip
     done = run(*asked, catch=True)
     assert done.exit_code == 0, done.output
     told = json.loads(done.output)

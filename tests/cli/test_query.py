@@ -35,6 +35,6 @@ def test_a_query_is_bought_explained_and_refused(tmp_path: Path, capsys: pytest.
     assert pa_csv.read_csv(table)["estimate"].to_pylist() == pytest.approx(same.value.tolist())
     assert float(dc.Account(account.path).remaining) == 0.5
     assert exit_code("query", tmp_path / "t.csv", QUERY, *words, "--epsilon", "0.75") != 0
-    assert exit_code("query", tmp_path / "t.csv", QUERY + " LIMIT 1", *words, "--epsilon", "0.1") == 2
-    assert "LIMIT" in capsys.readouterr().err
+    assert exit_code("query", tmp_path / "t.csv", QUERY + " HAVING 1 = 1", *words, "--epsilon", "0.1") == 2
+    assert "HAVING" in capsys.readouterr().err
     assert float(dc.Account(account.path).remaining) == 0.5

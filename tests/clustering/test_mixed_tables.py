@@ -68,6 +68,9 @@ def test_centres_are_places_among_numbers(estimator: Any) -> None:
     centers = model.cluster_centers_[np.argsort(model.cluster_centers_[:, 0])]
     assert np.abs(centers - [[25, 20], [75, 80]]).max() < 10
     assert "town, sex took no part" in model.guarantee_.parameters["clustering"]
+    assert (
+        'took no part: the mean of categories is not a place; with PrivateKMeans(synopsis="marginals")' in model.note_
+    )
     assert model.guarantee_.epsilon == 2.0
 
 
@@ -236,6 +239,8 @@ def test_categories_take_part_through_the_marginal_model() -> None:
     assert model.transform(frame).shape == (1500, 2)
     assert np.allclose(model.cluster_categories_["sex"].sum(axis=1), 1)
     assert model.cluster_weights_.sum() == pytest.approx(1500, rel=0.1)
+    far, edge = frame.assign(age=1e9), frame.assign(age=100.0)
+    assert np.array_equal(model.transform(far), model.transform(edge))
     alone = dc.PrivateKMeans(2, 5.0, declared().select(["town", "sex"]), synopsis="marginals", random_state=1).fit(
         frame
     )

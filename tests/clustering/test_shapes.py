@@ -12,7 +12,6 @@ import discreet as dc
 from discreet.clustering import (
     DensityClusters,
     GaussianClusters,
-    SpectralClusters,
     cluster_synopsis,
     suggest_k,
 )
@@ -22,7 +21,7 @@ from discreet.clustering.leaves.leaves import Leaves
 from discreet.errors import InvalidArgument
 from discreet.synopses import BoxSynopsis
 
-ALL = [DensityClusters(), SpectralClusters(3), GaussianClusters(3)]
+ALL = [DensityClusters(), GaussianClusters(3)]
 BOX = dc.Domain.box([0, 0], 1)
 
 
@@ -34,14 +33,13 @@ def released(X, epsilon=1.0, parts=20, domain=BOX, seed=1):
     return dc.GridSynopsis(epsilon, domain, parts, random_state=seed).fit(X).synopsis_
 
 
-@pytest.mark.parametrize("clusterer", [DensityClusters(outliers=False), SpectralClusters(2)])
 @pytest.mark.parametrize("make", [lambda: make_moons(6000, noise=0.06, random_state=1),
                                   lambda: make_circles(6000, factor=0.4, noise=0.05, random_state=1)])  # fmt: skip
-def test_moons_and_rings_are_distinguished(clusterer, make):
+def test_moons_and_rings_are_distinguished(make):
     X, truth = make()
     X = unit(X)
     synopsis = released(X, 0.5)
-    found = clone(clusterer).fit(synopsis)
+    found = DensityClusters(outliers=False).fit(synopsis)
     assert found.n_clusters_ == 2
     assert adjusted_rand_score(truth, found.predict(X)) > 0.95
     assert adjusted_rand_score(truth, nearest(X, cluster_synopsis(synopsis, 2).centers)) < 0.7
@@ -115,23 +113,11 @@ def test_touching_leaves_are_all_found():
     assert set(zip(*(part.tolist() for part in touching(leaves)), strict=True)) == expected
 
 
-def test_leaves_that_touch_nothing_are_joined_to_what_is_near():
-    # Every second cell of a chessboard of three fields: no two boxes touch, not even at corners.
-    at = [(x, y) for x in range(0, 40, 2) for y in range(0, 40, 2) if (x < 12 or x > 26) and (y < 12 or x > 26)]
-    lower = np.array(at, dtype=float)
-    s = BoxSynopsis(dc.Domain.box([0, 0], 40), lower=lower, upper=lower + 1, weights=np.full(len(at), 50),
-                 variances=np.full(len(at), 1.0), guarantee=dc.Guarantee("central"))  # fmt: skip
-    found = SpectralClusters(2).fit(s)
-    left = found.labels_[lower[:, 0] < 12]
-    assert len(set(left.tolist())) == 1
-    assert not set(left.tolist()) & set(found.labels_[lower[:, 0] > 26].tolist())
-
-
 @pytest.mark.slow
 def test_a_number_that_is_not_given_is_suggested():
     data = dc.datasets.mixture(5000, 2, 5, random_state=3)
     synopsis = released(data.X, domain=data.domain)
-    found = SpectralClusters("auto").fit(synopsis)
+    found = GaussianClusters("auto").fit(synopsis)
     assert found.n_clusters_ == found.suggestion_.n_clusters == suggest_k(synopsis).n_clusters == 5
     assert found.clusters_.note.startswith("5 clusters")
 
@@ -143,7 +129,7 @@ def test_mixed_tables_are_clustered_on_numbers():
     domain = dc.Domain({"x": (0, 1), "sex": ["f", "m"], "y": (0, 1)})
     table = pa.table({"x": data.X[:, 0], "sex": np.where(np.arange(5000) % 2, "f", "m"), "y": data.X[:, 1]})
     synopsis = dc.GridSynopsis(1.0, domain, 12, random_state=1).fit(table).synopsis_
-    found = SpectralClusters(3).fit(synopsis)
+    found = GaussianClusters(3).fit(synopsis)
     assert found.clusters_.columns == ("x", "y")
     assert "sex took no part" in found.clusters_.note
     assert adjusted_rand_score(data.labels, found.predict(table)) > 0.97
@@ -152,7 +138,7 @@ def test_mixed_tables_are_clustered_on_numbers():
 def test_pictures_show_every_cluster():
     pytest.importorskip("plotly")
     data = dc.datasets.mixture(4000, 2, 3, random_state=2)
-    found = SpectralClusters(3).fit(released(data.X, domain=data.domain))
+    found = GaussianClusters(3).fit(released(data.X, domain=data.domain))
     assert len(found.plot().data) == 4  # and the means
     with pytest.raises(InvalidArgument, match="two of x1, x2"):
         found.plot(("x1", "z"))
@@ -164,7 +150,7 @@ def boxes(low, high, weights, domain=None):
     return BoxSynopsis(domain, lower=low, upper=high, **settings)
 
 
-@pytest.mark.parametrize("clusterer", [SpectralClusters(2), DensityClusters()])
+@pytest.mark.parametrize("clusterer", [DensityClusters(outliers=False), DensityClusters()])
 def test_a_row_belongs_to_the_box_it_lies_in_however_large(clusterer):
     """The middle of the left half is farther from a row at its edge than those of many small boxes next to it."""
     strips = np.linspace(0.0, 1.0, 41)
@@ -174,7 +160,7 @@ def test_a_row_belongs_to_the_box_it_lies_in_however_large(clusterer):
     inside, outside = np.array([[0.499, 0.01]]), np.array([[0.55, 0.01]])
     assert found.n_clusters_ == 2
     assert found.predict(inside)[0] == found.labels_[0]
-    assert found.predict(outside)[0] == (-1 if isinstance(clusterer, DensityClusters) else found.labels_[0])
+    assert found.predict(outside)[0] == (-1 if clusterer.outliers else found.labels_[0])
 
 
 @pytest.mark.parametrize("n_clusters", ["auto", 1, 3])
@@ -199,10 +185,9 @@ def test_gaussians_far_from_zero_are_where_they_are():
     assert np.abs(np.sort(near[:, 0]) - np.sort(far[:, 0] - 1e9)).max() < 0.01 * span
 
 
-@pytest.mark.parametrize("clusterer", [DensityClusters(), SpectralClusters(2)])
-def test_what_touches_is_not_told_by_groups_of_a_projection(clusterer):
+def test_what_touches_is_not_told_by_groups_of_a_projection():
     X = np.random.default_rng(0).normal(np.repeat([[0.3], [0.7]], 500, axis=0), 0.05, (1000, 12))
     synopsis = dc.PrivateKMeans(2, 50.0, dc.Domain.box([0.0] * 12, 1.0), "lift", random_state=0).fit(X).synopsis_
     with pytest.raises(InvalidArgument, match=r"divides the columns.*GaussianClusters"):
-        clusterer.fit(synopsis)
+        DensityClusters().fit(synopsis)
     assert GaussianClusters(2).fit(synopsis).n_clusters_ == 2

@@ -31,7 +31,6 @@ EXEMPT: dict[str, str] = {
     "clustering.suggest_k": "works on what was already released",
     "clustering.DensityClusters": "works on what was already released",
     "clustering.GaussianClusters": "works on what was already released",
-    "clustering.SpectralClusters": "works on what was already released",
     "local.Task": "a public description of what is asked; its mechanism is audited by itself",
     "local.Client": "sends what a mechanism of a task drew, which is audited by itself",
     "metric.UserLedger": "adds up what reports cost and draws nothing",

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import InvalidArgument, SchemaError
-from discreet.metric import NDLaplace, Piecewise, SphericalLaplace, Trajectory, equal_privacy
+from discreet.metric import NDLaplace, Piecewise, SphericalLaplace, Trajectory
 
 DATED = dc.Domain({"a": (0, 1), "born": ("2020-01-01", "2021-01-01")})
 
@@ -27,8 +27,6 @@ def test_dates_count_in_every_figure() -> None:
     assert mechanism.scale(dated()).shape == (2, 2)
     noisy = mechanism.transform(dated())
     assert abs(noisy["born"][0].as_py().toordinal() - 719_163 - 18387) < 366
-    total = equal_privacy("nd_laplace", 6.0, DATED).fit().guarantee_
-    assert total.parameters["epsilon_at_diameter"] == pytest.approx(6)
     reports = Piecewise(epsilon=4, domain=DATED)
     assert reports.n_sent == reports.fit().guarantee_.parameters["reported"] == 2
     table = pa.table({"lat": [1.0], "lon": [2.0], "born": [datetime.date(2020, 5, 5)]})

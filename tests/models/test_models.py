@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.utils.estimator_checks import check_estimator
 
 import discreet as dc
 from discreet.core.budget.prices import Epsilon, Rho
-from discreet.engines.passes.moments import UNIT, Design, MomentsPass
+from discreet.engines.passes.moments import COEFFICIENT, MOST_COEFFICIENT, UNIT, Design, MomentsPass
 from discreet.errors import BudgetExceeded, DiscreetError, SchemaError
+from discreet.models import logistic
 from discreet.models.moments import best_noise
 
 AGAINST_PRIVACY = {
@@ -65,16 +68,36 @@ def test_a_row_moves_no_more_sums_than_the_noise_is_for() -> None:
     domain = dc.Domain({"a": (0, 1), "c": ["u", "v", "w"], "b": (-1, 1), "d": [False, True]})
     design, most = Design(domain), (0.0, 0.0)
     job = MomentsPass(design)
-    for a in (-7.0, 0.0, 0.5, 9.0):
-        for c in (0.5, 1.5, 2.5):
+    for a in (-7.0, 0.0, 0.5, 1e308):
+        for c in (0.5, 1.5, 2.5, 99.0):
             for d in (0.5, 1.5):
                 moved = np.abs(_sums(job, [[a, c, -1.0, d]])) / UNIT**2
                 assert moved.max() <= 1
                 most = max(most[0], moved.sum()), max(most[1], (moved**2).sum())
     assert most == (design.moved, design.moved)
+    assert np.array_equal(_sums(job, [[0.5, 99.0, 0.0, 0.5]]), _sums(job, [[0.5, 2.5, 0.0, 0.5]]))
+    narrow = MomentsPass(Design(dc.Domain({"a": (1.0, 1.0 + 3 * 2**-52)})))  # no double lies in the middle
+    assert max(np.abs(_sums(narrow, [[a]])).max() for a in (1.0, 2.0)) == UNIT**2
     assert not _sums(job, [[math.nan, 0.5, 0.0, 0.5]]).any()
     many = np.random.default_rng(0).uniform(0, 1, (50, 4))
     assert np.array_equal(_sums(job, many), sum(_sums(job, [row]) for row in many))
+
+
+def test_a_row_moves_a_gradient_by_its_features_alone() -> None:
+    """Wherever a row stands, it adds the same: to one sum for each column at most 1, with its chance rounded."""
+    domain = dc.Domain({"a": (-1, 1), "c": ["u", "v", "w"], "y": ["n", "p"]})
+    rng, design = np.random.default_rng(0), Design(domain)
+    for scale in (0.1, 3.0, MOST_COEFFICIENT):
+        theta = np.rint(np.clip(rng.normal(size=4) * scale, -1024, 1024) * COEFFICIENT).astype(np.int64)
+        job = MomentsPass(design, theta)
+        many = np.column_stack([rng.uniform(-2, 2, 40), rng.integers(0, 3, 40) + 0.5, rng.integers(0, 2, 40) + 0.5])
+        alone = np.array([_sums(job, [row]) for row in many])
+        assert np.array_equal(_sums(job, many), alone.sum(axis=0))
+        assert np.abs(alone).max() <= UNIT**2
+        assert np.count_nonzero(alone, axis=1).max() <= 3
+        z, _ = design.rows(list(many.T))
+        chance = 1 / (1 + np.exp(-np.clip(z[:, :-1] @ (theta / COEFFICIENT) / UNIT, -500, 500)))
+        assert np.abs(alone[:, 0] / UNIT - (z[:, -1] - UNIT * chance)).max() <= 0.5 + 1e-6
 
 
 def _sums(job: MomentsPass, rows: Any) -> Any:
@@ -125,6 +148,25 @@ def test_every_source_gives_the_same_answer(tmp_path: Path) -> None:
     assert apart.n_features_in_ == first.n_features_in_ == 3
     np.testing.assert_array_equal(apart.predict(frame[["a", "b", "town"]]), first.predict(frame))
     assert np.isnan(first.predict(frame)[3])
+    apart = clone(make).fit(pa.table(frame[["town", "b", "a"]]), frame["cost"])  # columns go by name
+    assert apart.guarantee_.digest == first.guarantee_.digest
+
+
+@pytest.mark.parametrize(("kind", "more"), [("LinearRegression", {"target": "b"}), ("LogisticRegression", {}),
+                                            ("PCA", {"columns": ["a", "b"]})])  # fmt: skip
+def test_every_source_gives_the_same_persons(tmp_path: Path, kind: str, more: Any) -> None:
+    rng = np.random.default_rng(1)
+    who, ill = rng.integers(0, 150, 600).astype(str), rng.choice(["n", "p"], 600)
+    frame = people(600).drop(columns="cost").assign(ill=ill, who=who)
+    frame.loc[::17, "a"] = np.nan
+    columns = {**{c.name: c for c in NUMBERS if c.name != "cost"}, "ill": ["n", "p"], "who": {"role": "person"}}
+    domain = dc.Domain(columns, unit=dc.Person("who", rows=3))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=100)
+    make = getattr(dc, f"Private{kind}")(1.0, domain, random_state=4, **({"target": "ill"} if "Log" in kind else more))
+    tables: list[Any] = [tmp_path / "t.csv", tmp_path / "t.parquet", pl.from_pandas(frame), frame.to_numpy()]
+    digest = clone(make).fit(frame[list(frame)[::-1]]).guarantee_.digest
+    assert {clone(make).fit(table).guarantee_.digest for table in tables} == {digest}
 
 
 def test_persons_accounts_and_deltas(tmp_path: Path) -> None:
@@ -137,6 +179,16 @@ def test_persons_accounts_and_deltas(tmp_path: Path) -> None:
     assert model.moments_.values[0] < 1500  # two rows of each person count
     with pytest.raises(BudgetExceeded):
         clone(model).fit(frame)
+    one, a = (
+        dc.Domain({"a": (0, 1), "cost": (0, 1), "who": {"role": "person"}}, unit=dc.Person("who", rows=2)),
+        np.ones(9),
+    )
+    alone = dc.PrivateLinearRegression(math.inf, one).fit(np.column_stack([a, 0 * a]), a)  # never the person's column
+    assert alone.moments_.values[0] == 2
+    frame, box = pd.DataFrame(np.random.default_rng(0).uniform(0, 1, (99, 2))), dc.Domain.box([0, 0, 0], 1)
+    first = dc.PrivateLinearRegression(math.inf, box, target=box.names[0]).fit(frame, frame[0])
+    assert frame.shape == (99, 2)
+    np.testing.assert_allclose(first.coef_, [1, 0], atol=0.01)
     wide = dc.Domain.box([0.0] * 20, 1.0)
     noisy = [dc.PrivatePCA(1.0, wide, random_state=0, **more).fit(np.zeros((9, 20))) for more in ({}, {"delta": 1e-6})]
     assert noisy[1].guarantee_.delta == 1e-6
@@ -156,8 +208,56 @@ def test_what_cannot_be_fitted_is_refused_before_rows_are_read() -> None:
             model.check()
         with pytest.raises(DiscreetError, match=said):
             model.fit(frame)
+    one = dc.Domain({"c": ["only"], "cost": (0, 1)})
+    for model, error in (
+        (dc.PrivateLinearRegression(1.0, one), "one category"),
+        (dc.PrivateLinearRegression(1e-7, NUMBERS), "epsilon must be large enough"),
+        (dc.PrivatePCA(1.0, NUMBERS, n_components=4), "n_components=3"),
+        (dc.PrivatePCA(1.0, NUMBERS, columns=[]), "columns"),
+        (dc.PrivateKMeans(2, 1.0, NUMBERS, synopsis="marginals", columns=["height"]), "height"),
+    ):
+        with pytest.raises(DiscreetError, match=error):
+            model.check()
+    model = dc.PrivateLinearRegression(1.0, NUMBERS)
+    for table in (frame[["a", "b", "town"]], pl.from_pandas(frame[["a", "b", "town"]])):
+        with pytest.raises(DiscreetError, match="one value for each row"):
+            model.fit(table, [1.0, 2.0])
+    with pytest.raises(NotFittedError):
+        model.coefficients()
     with pytest.raises(SchemaError, match="features"):
         dc.PrivateLinearRegression(1.0, dc.Domain.box([0, 0, 0], 1)).fit(np.zeros((5, 3))).predict(np.zeros((5, 1)))
+
+
+@pytest.mark.parametrize("epsilon", [1e6, math.inf])
+def test_what_columns_do_not_determine_has_no_interval(epsilon: float) -> None:
+    """Of a column that does not vary nothing is known, also without noise."""
+    frame = people(400).assign(b=1.0)
+    found = dc.PrivateLinearRegression(epsilon, NUMBERS, random_state=0).fit(frame).coefficients().to_pandas()
+    ends = found.set_index("name")["high"]
+    assert np.isinf(ends["b"])
+    assert np.isfinite(ends["a"])
+    domain = dc.Domain({"a": (0, 10), "b": (-5, 5), "cost": ["n", "p"]})
+    frame["cost"] = np.where(frame.cost > 15, "p", "n")
+    assert np.isinf(dc.PrivateLogisticRegression(math.inf, domain).fit(frame).coefficients().high[2])
+
+
+def test_what_is_solved_stays_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = people(300).assign(cost=60.0)
+    assert dc.PrivateLinearRegression(1.0, NUMBERS, random_state=1).fit(frame).predict(frame).max() <= 60
+    domain = dc.Domain({"a": (0, 10), "cost": ["n", "p"]})
+    model = dc.PrivateLogisticRegression(math.inf, domain).fit(frame[["a"]].assign(cost="p"))
+    assert 5 < model.intercept_[0] < 10  # a chance of 1 is taken as 0.999
+    monkeypatch.setattr(logistic, "normal_start", lambda found: np.full(2, 1e9))
+    model.fit(frame[["a"]].assign(cost="p"))
+    assert np.abs(model._last[0]).max() <= MOST_COEFFICIENT
+
+
+def test_weights_do_not_narrow_errors() -> None:
+    X = np.random.default_rng(0).uniform(0, 1, (500, 2))
+    plain = dc.PrivatePCA(math.inf, dc.Domain.box([0, 0], 1)).fit(X)
+    domain = dc.Domain({"a": (0, 1), "b": (0, 1), "w": {"role": "weight", "bounds": (0, 3)}})
+    weighted = dc.PrivatePCA(math.inf, domain).fit(np.column_stack([X, np.full(500, 3.0)]))
+    np.testing.assert_allclose(weighted.explained_variance_std_, plain.explained_variance_std_, rtol=1e-6)
 
 
 def test_answers_are_shown_shortly() -> None:

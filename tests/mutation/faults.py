@@ -17,7 +17,7 @@ from types import CodeType
 SOURCE = Path(__file__).parents[2] / "src" / "discreet"
 
 #: Where promises are made. What only reads releases (plots, studies, pages) is not here.
-ROOMS = ("noise", "engines", "mechanisms", "synopses", "clustering", "local", "metric", "anonymity")
+ROOMS = ("noise", "engines", "mechanisms", "synopses", "clustering", "models", "local", "metric", "anonymity")
 LEDGERS = (
     "core.budget.ledger",
     "core.budget.prices",
@@ -40,6 +40,7 @@ AFTERWARDS = {
     "synopses.boxes.consistency": "post-processing",
     "local.repeated.rappor_lists": "estimates from reports",
     "local.distinct.likelihood": "estimates from what was published",
+    "models.solving": "post-processing",
     "clustering.leaves.kmeans": "starts of a search on a synopsis",
     "clustering.central.packing": "starts that know no rows",
     "clustering.leaves.mixture": "post-processing",

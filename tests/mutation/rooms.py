@@ -8,6 +8,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("clustering", "engines.passes.lattice"),
         ("clustering/test_ball_sum_laws.py", "clustering/test_clustering_laws.py", "clustering/test_mixed_tables.py"),
     ),
+    "models": (("models", "engines.passes.moments"), ("models/test_models.py",)),
     "mechanisms": (
         ("mechanisms",),
         (
@@ -33,13 +34,14 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     "synopses": (
-        ("synopses",),
+        ("synopses", "engines.passes.where"),
         (
             "synopses/test_whole_budget.py",
             "engines/persons/test_person_laws.py",
             "mechanisms/test_zcdp_releases.py",
             "synopses/boxes/tree/test_own_partitioner_laws.py",
             "synopses/test_query_session.py",
+            "synopses/test_session_sql.py",
             "synopses/boxes/tree/test_privtree_draws.py",
             "synopses/boxes/tree/test_level_law.py",
             "synopses/test_published_scales.py",

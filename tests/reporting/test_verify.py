@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -15,11 +16,14 @@ import pytest
 
 import discreet as dc
 from command_line import exit_code, output, printed, run
-from discreet.core import Guarantee, PublicKey, Signature, SigningKey, promise_place
+from discreet.core import Guarantee, PublicKey, Signature, SigningKey, digest_of, promise_place
 from discreet.errors import DataSourceError, FormatError, MissingExtra
-from discreet.reporting import verify
+from discreet.jobs.signing import write_signature
+from discreet.reporting import report_facts, verify
 from discreet.reporting.pages import SIGNATURE, digest, put
-from discreet.reporting.pages.carried import FACTS, held
+from discreet.reporting.pages.carried import FACTS, held, with_facts
+from discreet.reporting.pages.report import report_page
+from discreet.reporting.verify import _pieces
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +151,7 @@ def test_a_page_that_carries_other_facts_is_named(here: Path) -> None:
     assert "another promise than the file: epsilon" in contradictions(judged(here, "u.parquet", page="u.html", key=""))
     rewritten(here / "u.html", lambda t: t, promise=facts["promise"], account={**facts["account"], "remaining": 2.9})
     found = judged(here, "u.parquet", page="u.html", account="a.account", key="")
-    assert "another remaining than the account" in contradictions(found)
+    assert "another remaining than a.account had" in contradictions(found)
 
 
 def test_a_page_of_another_version_is_not_checkable_without_a_signature(here: Path) -> None:
@@ -157,6 +161,117 @@ def test_a_page_of_another_version_is_not_checkable_without_a_signature(here: Pa
     assert any("written by version 0.9" in a.detail for a in found.answers if a.result == "not checkable")
     rewritten(here / "s.html", lambda text: text.replace("2.72", "1.11"), reported_by="0.9")
     assert "s.html, signature: it is not signed" in contradictions(judged(here, "s.parquet", page="s.html"))
+
+
+def test_what_a_page_is_given_replaces_nothing_that_the_file_says(here: Path) -> None:
+    """A page that was written from other facts, and carries them as if they were results that were attached."""
+    facts = report_facts(here / "safe.csv")
+    facts |= {"about": {}, "signer": None, "promise": {**facts["promise"], "plain": ["This is 0.01-private."]}}
+    page = with_facts(report_page(facts, "en"), facts, "en")
+    told = {**json.loads(held(page, FACTS)), "given": json.dumps({"promise": facts["promise"]})}
+    told["promise"]["plain"] = report_facts(here / "safe.csv")["promise"]["plain"]
+    (here / "safe.html").write_text(put(page, FACTS, json.dumps(told)), encoding="utf-8")
+    (here / "safe.csv.signature.json").unlink()
+    assert judged(here, "safe.csv", page="safe.html", key="").code == 2
+    assert "carries no facts that this version can read" in contradictions(judged(here, "safe.csv", page="safe.html"))
+
+
+def test_shades_are_compared_and_facts_of_any_form_are_refused(here: Path) -> None:
+    assert _pieces('<path d="M1.04 2"/>') == _pieces('<path d="M1.01 2"/>')
+    assert _pieces('<path fill-opacity="0.41"/>') != _pieces('<path fill-opacity="0.04"/>')
+    before = (here / "u.html").read_bytes()
+    for odd in ({"behind": 7}, {"behind": {"digest": "x"}}, {"about": {"title": 5}}, {"reported_by": [2]}):
+        (here / "u.html").write_bytes(before)
+        rewritten(here / "u.html", lambda text: text, **odd)
+        assert judged(here, "u.parquet", page="u.html", key="").code == 2
+    for name in (".guarantee.json", "safe.csv"):  # no page
+        (here / name).touch()
+        assert judged(here, "safe.csv", page=name, key="").code == 2
+
+
+def test_a_renamed_table_needs_the_guarantee_that_was_signed(here: Path) -> None:
+    """Also if it is not the first file of its release."""
+    key, folder = SigningKey.load(here / "office.key"), here / "x"
+    folder.mkdir()
+    table, place = folder / "x.csv", promise_place(folder / "x.csv")
+    shutil.copy(here / "safe.csv", table)
+    named = [(p.name, digest_of(p)) for p in (here / "s.parquet", here / "safe.csv", promise_place(here / "safe.csv"))]
+    write_signature(table, key, about="release", files=tuple(named), pages=())
+    shutil.copy(promise_place(here / "safe.csv"), place)
+    assert judged(here, "x/x.csv").code == 0
+    promise = Guarantee.from_json(place.read_bytes())
+    stronger = replace(promise, unit="one person").seal(table.read_bytes())
+    place.write_text(stronger.to_json(indent=2) + "\n", encoding="utf-8")
+    assert "it is not the guarantee that was signed" in contradictions(judged(here, "x/x.csv"))
+
+
+def test_promises_that_cannot_be_counted_are_not_called_true(here: Path) -> None:
+    table, place = here / "safe.csv", promise_place(here / "safe.csv")
+    (here / "safe.csv.signature.json").unlink()
+    promise = Guarantee.from_json(place.read_bytes())
+    rules = promise.parameters["required"]
+
+    def stated(unit: str = "one row", **facts: Any) -> Any:
+        told = {name: fact for name, fact in {**promise.parameters, **facts}.items() if fact is not None}
+        sealed = replace(promise, unit=unit, parameters=told).seal(table.read_bytes())
+        place.write_text(sealed.to_json(indent=2) + "\n", encoding="utf-8")
+        return judged(here, "safe.csv", key="")
+
+    assert stated().code == 0
+    assert stated(required=None, reached={}).code == stated(required={**rules, "delta_presence": 0.1}).code == 2
+    assert "none is promised" in contradictions(stated(required={}, reached={"k": 1000}))
+    assert "'required' in a form" in contradictions(stated(required={**rules, "l": {"least": 2, "kind": "new"}}))
+    assert "a sentence of someone's own" in contradictions(stated("one row. It is 0.01-private"))
+    odd = stated(account=None, earlier_releases="x")
+    assert odd.code == 0
+    assert judged(here, "safe.csv", account="a.account", key="").code == 1
+    assert "\x1b" not in json.dumps(stated("one row\x1b[2J").to_dict(), ensure_ascii=False)
+    text = table.read_text(encoding="utf-8")
+    table.write_text("\n".join(f"{line},{line}" for line in text.splitlines()), encoding="utf-8")
+    assert "several columns of one name" in contradictions(stated())
+
+
+def test_a_folder_holds_nothing_but_its_table(here: Path) -> None:
+    folder, table = here / "t.csv", (here / "safe.csv").read_bytes()
+    folder.mkdir()
+    (folder / "part-0.csv").write_bytes(table)
+    shutil.copy(promise_place(here / "safe.csv"), promise_place(folder))
+    assert judged(here, "t.csv", key="").code == 0
+    (folder / "_raw.csv").write_text("Ana\n", encoding="utf-8")
+    assert "no part of the table: _raw.csv" in contradictions(judged(here, "t.csv", key=""))
+    (folder / "inner").mkdir()
+    assert "has a folder in it" in contradictions(judged(here, "t.csv", key=""))
+
+
+def chained(path: Path, change: Any, written: Any = lambda text: text) -> None:
+    """Change the lines of an account and chain them again."""
+    head, made = "0" * 64, []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        facts = change({**json.loads(line[:-65]), "after": head})
+        text = written(json.dumps(facts, sort_keys=True, separators=(",", ":")))
+        head = hashlib.sha256(text.encode()).hexdigest()
+        made.append(f"{text} {head}\n")
+    path.write_text("".join(made), encoding="utf-8")
+
+
+def test_an_account_states_the_terms_of_the_file_and_each_line_in_one_way(made: Path, tmp_path: Path) -> None:
+    account, safe = tmp_path / "a.account", tmp_path / "safe.csv"
+    output("account", "create", account, "--dataset", "people", "--epsilon", 3)
+    table = ["anonymize", made / "people.csv", "--schema", made / "schema.toml", "-k", 5]
+    output(*table, "-o", safe, "--report", tmp_path / "safe.html", "--account", account)
+    assert verify([safe], tmp_path / "safe.html", account).code == 0
+    rewritten(tmp_path / "safe.html", lambda text: text.replace("k = 5;", "k = 50;"), account={
+        **json.loads(held((tmp_path / "safe.html").read_text(encoding="utf-8"), FACTS))["account"], "price": "k = 50"
+    })  # fmt: skip
+    assert "another price than a.account had" in contradictions(verify([safe], tmp_path / "safe.html", account))
+    good = account.read_bytes()
+    chained(account, lambda f: {**f, "terms": {**f["terms"], "k": 999}} if f["kind"] == "book" else f)
+    assert "other terms than the file" in contradictions(verify([safe], account=account))
+    for old, new in (('"3"', '"6/2"'), ('"3"', '"\u0663"'), ('{"after"', '{ "after"'),
+                     ('"asked":{', '"asked":{"x":NaN,'), ('"epsilon":', '"epsilon":"9","epsilon":')):  # fmt: skip
+        account.write_bytes(good)
+        chained(account, lambda facts: facts, lambda text, a=old, b=new: text.replace(a, b))
+        assert "a.account, account: account: line" in contradictions(verify([safe], account=account))
 
 
 def test_swapped_pages_and_files_are_named(here: Path) -> None:
@@ -316,9 +431,10 @@ def test_rows_and_the_model_behind_them_are_checked_together(made: Path, tmp_pat
     key = [PublicKey.load(made / "office.key.pub")]
     found = verify([rows, model], tmp_path / "syn.html", account, key)
     assert found.code == 0, found.to_dict()
-    alone = verify([rows], tmp_path / "syn.html", account, key)
-    assert alone.code == 2
-    assert any("give syn.synopsis.parquet too" in a.detail for a in alone.answers)
+    for keys, code in (([], 2), (key, 0)):  # a page that a known key signed is what was signed
+        alone = verify([rows], tmp_path / "syn.html", account, keys)
+        assert alone.code == code, alone.to_dict()
+        assert any("give syn.synopsis.parquet too" in a.detail for a in alone.answers)
     reports = verify([tmp_path / "reports.bin"], account=account)
     assert any("the account knows it as entry 2" in a.detail for a in reports.answers), reports.to_dict()
 
@@ -338,6 +454,9 @@ def test_private_keys_are_encrypted_or_closed_to_others(
     monkeypatch.delenv("DISCREET_KEY_PASSPHRASE")
     with pytest.raises(DataSourceError, match="set DISCREET_KEY_PASSPHRASE"):
         SigningKey.load(tmp_path / "a.key")
+    monkeypatch.setenv("DISCREET_KEY_PASSPHRASE", "")
+    assert "the passphrase is empty" in str(run("key", "create", tmp_path / "e.key", catch=True).exception)
+    assert not (tmp_path / "e.key").exists()
     output("key", "create", tmp_path / "b.key", "--no-passphrase")
     assert (tmp_path / "b.key").stat().st_mode & 0o077 == 0
     (tmp_path / "b.key").chmod(0o644)

@@ -19,10 +19,12 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet import noise
 from discreet.core.budget.prices import Epsilon
+from discreet.core.schema import Dialect
 from discreet.engines import Source
 from discreet.engines.passes.where import GroupMap, GroupSums
 from discreet.synopses.session.measures import _centred, _coarsest, _grid, noisy_ranks
 from gates import gate_of
+from replay import replay
 
 DOMAIN = dc.Domain({"age": dc.Integer(0, 120), "income": (-100.0, 1000.0), "sex": ["f", "m"]})
 PEOPLE = pa.table(
@@ -93,6 +95,8 @@ def test_persons_pay_for_all_the_rows_that_are_used() -> None:
     assert law == "gaussian"
     assert float(scale) == pytest.approx(math.sqrt(2 * 2**60 * 64 / (2 * float(rho))))
     assert laws(wide.count(by="town", epsilon=1))[0][0] == "laplace"
+    (draw,) = wide.mean("x", epsilon=1, delta=1e-6).guarantee.ledger[0].draws  # one group holds all 64 rows
+    assert (draw.law, draw.rows) in (("max-norm", 64), ("gaussian", 64**2))
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -233,34 +237,41 @@ def test_one_row_moves_an_answer_without_noise_by_no_more_than_is_paid_for() -> 
         assert np.abs(moved).sum() == 1
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mean",
+        "quantile",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in QUESTIONS if n not in ("mean", "quantile")),
+    ],
+)
 def test_intervals_cover_the_truth(name: str) -> None:
-    """Of 120 answers, at 90 %; those of means and quantiles may cover more. False alarm: below 1e-5."""
+    """Of 80 answers, at 90 %; those of means and quantiles may cover more. False alarm: below 1e-5."""
     rng = np.random.default_rng(3)
     rows = rng.normal(300, 150, (400, 1))
     domain = dc.Domain({"income": (-100.0, 1000.0)})
     s = session(rows, domain=domain, seed=5)
     truth = QUESTIONS[name](session(rows, domain=domain), math.inf).value
     covered = []
-    for _ in range(120):
+    for _ in range(80):
         low, high = QUESTIONS[name](s, 1.0).interval(0.9)
         covered.append(np.mean((low <= truth) & (truth <= high)))
-    assert np.mean(covered) > 0.78
+    assert np.mean(covered) > 0.72
 
 
 @pytest.mark.parametrize(
     "value", [pytest.param(0.0, marks=pytest.mark.slow), 0.3, pytest.param(1.0, marks=pytest.mark.slow)]
 )
 def test_rounding_is_nothing_next_to_the_noise_however_many_rows_round_alike(value: float) -> None:
-    """300,000 equal rows, at 95 %: of 40 sums 30 at least hold the truth, and all means. False alarm: below 1e-5."""
+    """300,000 equal rows, at 95 %: 13 of 20 sums hold the truth, and 5 of 10 means. False alarm: below 1e-5."""
     rows = np.full((300_000, 1), value)
     s = session(rows, domain=dc.Domain({"x": (0.0, 1.0)}), seed=3)
     assert s.sum("x", epsilon=math.inf).value == pytest.approx(rows.sum(), abs=1e-3)
     assert s.mean("x", epsilon=math.inf).value == pytest.approx(value, abs=1e-9)
-    sums = [s.sum("x", epsilon=4).interval(0.95) for _ in range(40)]
-    assert sum(low <= rows.sum() <= high for low, high in sums) >= 30
-    means = [s.mean("x", epsilon=50).interval(0.95) for _ in range(20)]
-    assert sum(low <= value <= high for low, high in means) >= 17
+    sums = [s.sum("x", epsilon=4).interval(0.95) for _ in range(20)]
+    assert sum(low <= rows.sum() <= high for low, high in sums) >= 13
+    means = [s.mean("x", epsilon=50).interval(0.95) for _ in range(10)]
+    assert sum(low <= value <= high for low, high in means) >= 5
 
 
 @given(
@@ -399,10 +410,10 @@ def test_intervals_of_groups_cover_as_often_as_they_say(how: Any) -> None:
 
 
 def test_the_noise_of_a_mean_is_that_of_its_formula() -> None:
-    """Over 200 purchases the spread is the stated error, within 20 %: four of its own errors."""
+    """Over 100 purchases the spread is the stated error, within 30 %: four of its own errors."""
     s = session(towns(2000), domain=TOWNS, seed=9)
-    found = [s.mean("age", epsilon=1) for _ in range(200)]
-    assert np.std([f.value for f in found]) == pytest.approx(np.mean([f.std_error for f in found]), rel=0.2)
+    found = [s.mean("age", epsilon=1) for _ in range(100)]
+    assert np.std([f.value for f in found]) == pytest.approx(np.mean([f.std_error for f in found]), rel=0.3)
     bought = s.mean("age", error=0.2, rows=2000)  # at most: the mean may be anywhere between the bounds
     assert 0.2 / math.sqrt(2) <= bought.std_error <= 0.2
     again = s.mean("age", error=0.01, of=bought, rows=s.count(epsilon=1))
@@ -419,10 +430,33 @@ def test_keys_can_be_selected_privately() -> None:
         found = s.mean("age", by="town", keys="private", epsilon=4, delta=1e-6)
         assert found.labels == ["ash", "birch"]
         assert found.value == pytest.approx([30, 30], abs=6)
-        assert found.guarantee.epsilon == 3
-        assert any("town at epsilon 1, delta 1e-06" in text for text in found.guarantee.assumptions)
-        assert float(ledger.remaining) == 0
-        assert laws(found)[0][1] == Fraction(found.guarantee.ledger[0].draws[0].moves * rows, 3)
+        keys, figures = found.guarantee.ledger
+        assert (found.guarantee.epsilon, found.guarantee.delta) == (4, 1e-6)
+        assert (keys.label, keys.amount, keys.draws[0].delta) == ("keys of town", 1, Fraction(1, 10**6))
+        assert (float(ledger.remaining), ledger.delta) == (0, 1e-6)
+        assert figures.draws[0].scale == Fraction(figures.draws[0].moves * rows, 3)
+
+
+def test_one_person_of_many_spellings_reveals_no_key(tmp_path: Path) -> None:
+    """The keys know persons by the rule of the rows: 7,0 and 7,00 are one where commas are decimal."""
+    (tmp_path / "t.csv").write_text("who;town;age\n" + "".join(f"7,{'0' * i};hidden;30\n" for i in range(1, 60)))
+    columns = {"age": dc.Integer(0, 100), "who": dc.Integer(0, 100, role="person")}
+    unit, source = dc.Person("who", rows=1), Dialect(delimiter=";", decimal=",")
+    domain = dc.Domain(columns, unit=unit, source=source)
+    s = session(tmp_path / "t.csv", domain=domain, account=dc.Ledger(epsilon=9, delta=1e-6))
+    assert s.count(by="town", keys="private", epsilon=8, delta=1e-6).labels == ["(no key was selected)"]
+
+
+@pytest.mark.parametrize("more", [{}, {"unit": dc.Person("who", rows=1)}, {"weight": True}])
+def test_a_value_that_is_not_asked_for_may_be_missing(more: dict[str, Any]) -> None:
+    table = pa.table({"a": [None, 1, 2, None], "b": [1, 2, 3, None], "who": list("pqrs"), "w": [1] * 4})
+    columns: dict[str, Any] = {"a": dc.Integer(0, 9), "b": dc.Integer(0, 9)}
+    if more.pop("weight", False):
+        columns["w"] = {"kind": "integer", "bounds": [0, 1], "role": "weight"}
+    s = session(table, domain=dc.Domain(columns, **more))
+    assert s.count(epsilon=math.inf).value == 4
+    found = s.sql("SELECT COUNT(*) AS n, COUNT(a) AS a, AVG(b) AS b FROM t", epsilon=math.inf)
+    assert found.value == pytest.approx({"n": 4, "a": 2, "b": 2})
 
 
 def test_explaining_reads_and_charges_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -435,3 +469,57 @@ def test_explaining_reads_and_charges_nothing(monkeypatch: pytest.MonkeyPatch) -
     same = s.explain("SELECT town, SUM(pay) FROM t GROUP BY town", epsilon=0.5)
     assert same.lines == plan.lines
     assert float(ledger.remaining) == 1
+
+
+PUBLIC = pa.table({"town": ["a", "b", "q"], "region": ["n", "s", None], "size": [3, None, 9]})
+ASKED: list[Any] = [
+    lambda s, how: s.count(column="x", **how),
+    lambda s, how: s.mean("x", **how),
+    lambda s, how: s.quantiles("age", [0.2, 0.7], **how),
+    lambda s, how: s.distinct("age", **how),
+    lambda s, how: s.sql(
+        "SELECT region, COUNT(*), SUM(size), STDDEV(x) FROM t LEFT JOIN w USING (town) GROUP BY region ORDER BY 2",
+        tables={"w": PUBLIC}, epsilon=1,
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_neighbours_of_random_plans_stay_within_the_price(seed: int) -> None:
+    """Exact replay with one row or person more, who may have any values, groups and numbers of rows."""
+    rng = np.random.default_rng(seed)
+
+    def rows(n: int, who: str | None = None) -> pa.Table:
+        x = rng.choice([math.nan, math.inf, -math.inf, 0.0, 1.0, 1e300, -0.7], n)
+        town, age = (rng.choice(np.array(values, object), n) for values in (["a", "b", "zz", None], [None, -3, 4, 11]))
+        names = [who or rng.choice([f"p{i}", None]) for i in rng.integers(0, 4, n)]  # type: ignore[list-item]
+        columns = {"town": (town, pa.string()), "age": (age, pa.int64()), "x": (x, pa.float64())}
+        columns["who"] = (names, pa.string())
+        return pa.table({name: pa.array(held, kind) for name, (held, kind) in columns.items()})
+
+    units = ["row", dc.Person("who", rows=2), dc.Person("who", rows=4, group="town", per_group=2)]
+    unit, base = units[seed % 3], rows(int(rng.integers(0, 20)))
+    more = pa.concat_tables([base, rows(1) if unit == "row" else rows(int(rng.integers(1, 9)), "new")])
+    more = more.take(pa.array(rng.permutation(len(more))))
+    rule = {"missing": str(rng.choice(["own", "drop"]))}
+    columns = {
+        "town": {"categories": ["a", "b"]},
+        "age": {"kind": "integer", "bounds": [0, 9]},
+        "x": {"bounds": [-3, 2]},
+    }
+    domain = dc.Domain({name: said | rule for name, said in columns.items()}, unit=unit)
+    how: dict[str, Any] = {"by": [[], ["town"], ["age", "town"]][int(rng.integers(3))], "epsilon": 1}
+    how |= {
+        "where": [None, "x > 0", "age is missing or town = 'a'", "not (town = 'a' and x < 1)"][int(rng.integers(4))]
+    }
+    how |= {"bins": {"age": [0, 3, 7, 10]}} if "age" in how["by"] else {}
+    how |= {"delta": 1e-6} if unit != "row" and seed % 2 else {}
+
+    def release(table: Any) -> tuple[Any, Any]:
+        asked = session(table, domain=domain, seed=seed, account=dc.Ledger(epsilon=1, delta=1e-6))
+        answer = ASKED[seed % len(ASKED)](asked, how)
+        return [repr(answer.to_arrow().to_pydict())], answer.guarantee
+
+    if rule["missing"] == "drop" and how["where"] and "is missing" in how["where"]:
+        how["where"] = "town = 'a'"
+    assert replay(release, base, more).faults == []

@@ -1,7 +1,6 @@
 from .account import Account as Account
 from .account import Reservation as Reservation
 from .book import Entry as Entry
-from .book import Totals as Totals
 from .charging import check_ledger as check_ledger
 from .charging import reserve as reserve
 from .composition import CONDITION as CONDITION

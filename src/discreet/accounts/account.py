@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import shlex
 import socket
@@ -232,7 +233,7 @@ class Account(Standing):
             raise InvalidArgument("artifact", "without a seal", "a sealed release", "a saved synopsis")
         if promise.model == "central":
             self._check_unit(unit_of(promise))
-        cost = self._cost_of(promise)
+        cost = self.cost_of(promise)
         known = promise.digest in self._fresh().digests
         if known or any(self._chain.knows(head.removeprefix("sha256:")) for head in heads_of(promise.parameters)):
             raise FormatError(f"account: {promise.digest} is already booked, completely or in part; nothing was added")
@@ -320,12 +321,13 @@ class Account(Standing):
     def _cost(self, promise: Guarantee | None, epsilon: Any, rho: Any, delta: Any, unit: Any) -> dict[str, Any]:
         """Return the price of a release as a line states it: in the unit of the account, or the terms of a promise."""
         if promise is not None:
-            return self._cost_of(promise)
+            return self.cost_of(promise)
         price, share = self._price(epsilon, rho, delta)
         self._check_unit(unit)
         return {"price": str(price), "delta": str(share)}
 
-    def _cost_of(self, promise: Guarantee) -> dict[str, Any]:
+    def cost_of(self, promise: Guarantee) -> dict[str, Any]:
+        """Return the price of a release with this promise as a line states it."""
         if promise.model != "central":
             return {"price": "0", "delta": "0", "terms": terms_of(promise)}
         spent, rho = promise.spent.exact, promise.accounting == "rho"
@@ -359,9 +361,11 @@ class Account(Standing):
         wanted, asked = self._totals.opened["unit"], unit_facts(unit)
         if (named := unit_column(asked)) != unit_column(wanted):
             shell = "" if named is None else f" ... --person {shlex.quote(named)}"
+            held = unit_column(wanted)
+            how = "" if held is None else f" ([unit] with person = {json.dumps(held, ensure_ascii=False)} and rows = 8)"
             raise SchemaError(
                 f"the account {self.dataset!r} protects {unit_text(wanted)}, the release {unit_text(asked)}; declare "
-                f"the unit of the account in the schema, or charge an account with the unit of the release: "
+                f"the unit of the account in the schema{how}, or charge an account with the unit of the release: "
                 f"Account.create(..., unit=domain.unit) or 'discreet account create{shell}'"
             )
 
@@ -405,7 +409,7 @@ class Reservation:
 
     def book(self, promise: Guarantee) -> None:
         """Write that the release is published, its cost and its seal."""
-        cost = self.account._cost_of(promise)
+        cost = self.account.cost_of(promise)
         reserved = self.account._totals.entries[self.number].delta
         if float(reserved) == promise.delta:  # a promise states its δ as a float; what was set aside is exact
             cost["delta"] = str(reserved)

@@ -119,8 +119,8 @@ def _named(job: str, asked: Mapping[str, Any]) -> str:
 _known_amount = lru_cache(4096)(checks.written_amount)
 
 
-def _whole(value: Any) -> bool:
-    return type(value) is int and 0 < value < 2**53
+def _whole(value: Any, least: int = 1) -> bool:
+    return type(value) is int and least <= value < 2**53
 
 
 def _text(value: Any) -> bool:
@@ -132,8 +132,7 @@ def _read(text: Any) -> Fraction:
 
 
 def _amount(value: Any) -> bool:
-    _read(value)
-    return True
+    return _read(value) >= 0
 
 
 def _perhaps_amount(value: Any) -> bool:
@@ -141,27 +140,19 @@ def _perhaps_amount(value: Any) -> bool:
 
 
 def _step(value: Any) -> bool:
-    return (
-        isinstance(value, list) and len(value) == 4 and value[0] in LAWS and _amount(value[1]) and _amount(value[2])
-        and _read(value[1]) > 0 and _read(value[2]) < 1 and _whole(value[3])
-    )  # fmt: skip
-
-
-def _steps(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_step, value))
+    whole = isinstance(value, list) and len(value) == 4 and value[0] in LAWS and _whole(value[3])
+    return whole and _read(value[1]) > 0 and _read(value[2]) < 1
 
 
 def _unit(value: Any) -> bool:
     return value == "row" or (isinstance(value, dict) and len(value) == 1 and all(map(_text, value.values())))
 
 
-def _count(value: Any) -> bool:
-    return type(value) is int and 0 <= value < 2**53
-
-
 #: The exact fields of the terms of each model.
 _TERMS: dict[str, dict[str, Callable[[Any], bool]]] = {
-    "syntactic": {"k": lambda v: v is None or _whole(v), "rules": lambda v: isinstance(v, dict), "earlier": _count},
+    "syntactic": {
+        "k": lambda v: v is None or _whole(v), "rules": lambda v: isinstance(v, dict), "earlier": lambda v: _whole(v, 0)
+    },
     "metric": {
         "epsilon": _amount, "categories": _amount, "radius": _perhaps_amount, "rate": _perhaps_amount,
         "metric": lambda v: isinstance(v, dict),
@@ -183,7 +174,8 @@ _ASKED: dict[str, Callable[[Any], bool]] = {
     **_SIGNED, **_PRICED, "job": _text, "asked": lambda v: isinstance(v, dict), "task": lambda v: v is None or _text(v),
 }  # fmt: skip
 _MADE: dict[str, Callable[[Any], bool]] = {
-    "digest": lambda v: v is None or _text(v), "steps": _steps, "seeded": lambda v: isinstance(v, bool),
+    "digest": lambda v: v is None or _text(v), "steps": lambda v: isinstance(v, list) and all(map(_step, v)),
+    "seeded": lambda v: isinstance(v, bool),
 }  # fmt: skip
 #: The exact fields of each kind of line.
 _FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
@@ -258,10 +250,9 @@ class Totals:
                 f"{at_least(self.limit)} is left in the account {self.opened['dataset']!r}; spend less, or use an "
                 "earlier release again, which costs nothing"
             )
-        if self.delta_spent + delta > self._most_delta:
-            have = (
-                f"has only {at_least(self._most_delta - self.delta_spent)} left" if self._most_delta else "allows none"
-            )
+        most = self.delta_limit if self.currency == "epsilon" else Fraction(0)  # in ρ, δ is only where ε is stated
+        if self.delta_spent + delta > most:
+            have = f"has only {at_least(most - self.delta_spent)} left" if most else "allows none"
             raise BudgetExceeded(
                 f"{what!r} needs delta {at_most(delta)} but the account {self.opened['dataset']!r} {have}; make a "
                 f"release without delta, or charge an account with more of it: {WITH_DELTA}"
@@ -305,11 +296,6 @@ class Totals:
         if self.closed:
             raise BudgetExceeded("the account is already closed")
 
-    @property
-    def _most_delta(self) -> Fraction:
-        """The limit of the sum of δ; 0 for an account in ρ, whose δ is only where its ε is stated."""
-        return self.delta_limit if self.currency == "epsilon" else Fraction(0)
-
     def take(self, facts: dict[str, Any]) -> None:
         kind = facts["kind"]
         if kind == "open":
@@ -343,8 +329,8 @@ class Totals:
         if digest is not None:
             self.digests.add(digest)
         steps = tuple((law, _read(a), _read(d), n) for law, a, d, n in facts.get("steps", ()))
-        made: dict[str, Any] = {"digest": digest, "seeded": facts.get("seeded", False), "steps": steps}
-        made["terms"] = facts.get("terms")
+        made: dict[str, Any] = {"digest": digest, "steps": steps, "terms": facts.get("terms")}
+        made["seeded"] = facts.get("seeded", False)
         if before is None:
             asked = facts["entry"], facts["job"], facts["asked"], price, delta, facts["when"], facts["who"], state
             self.entries[facts["entry"]] = Entry(*asked, task=facts["task"], **made)

@@ -172,7 +172,7 @@ class Chain:
         self.lock, self._handles, self._forked = threading.RLock(), set(), True
 
     def _write(self, handle: int, facts: dict[str, Any]) -> str:
-        text = json.dumps({"after": self.head, **facts}, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        text = _text({"after": self.head, **facts})
         self._book.check(facts)
         if len(text) > LONGEST_LINE - 65:
             raise FormatError(f"account: a line holds {LONGEST_LINE:,} characters, got {len(text):,}; shorten it")
@@ -227,6 +227,7 @@ class Chain:
         if found is not None and hashlib.sha256(found[1]).hexdigest().encode() == found[2]:
             try:
                 facts = json.loads(found[1])
+                facts = facts if _text(facts).encode() == found[1] else None  # one way to write each line
             except (ValueError, RecursionError):
                 facts = None
         if not isinstance(facts, dict):
@@ -243,6 +244,10 @@ class Chain:
                 f"account: line {number} of {str(self.path)!r} cannot follow those before: {error}"
             ) from None
         self._count(facts, line + b"\n")
+
+
+def _text(facts: Any) -> str:
+    return json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def _after_fork() -> None:

@@ -134,6 +134,16 @@ class Standing:
         self._chain.read()
         return f"sha256:{self._chain.head}"
 
+    def balance(self, digest: str | None) -> dict[str, Any]:
+        """Return the facts for a page: the limit, what is left, and the entry of a release with this digest."""
+        mine = next((entry for entry in reversed(self.entries) if digest in [d for _, d in entry.shown]), None)
+        told: dict[str, Any] = {"dataset": self.dataset, "currency": self.currency, "spent": float(self.spent)}
+        told |= {"total": float(self.total), "remaining": float(self.remaining), "releases": len(self.entries)}
+        told |= {"listed": [each["said"] for each in self.listed], "warnings": self.warnings, "head": self.head}
+        if mine is None:
+            return {**told, "entry": None}
+        return {**told, "entry": mine.number, "model": mine.model, "price": mine.cost, "when": mine.when}
+
     def to_dict(self) -> dict[str, Any]:
         """Return totals and entries as plain data."""
         totals = self._fresh()

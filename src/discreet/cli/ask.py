@@ -81,8 +81,7 @@ def show_bought(result: Any) -> None:
     if any(row.get("few") for row in shown):
         console.print("[yellow]few: the noisy number of rows is small. Do not rely on these groups.[/]")
     price = f"epsilon {told['epsilon']:g}" + (f", delta {told['delta']:g}" if told["delta"] else "")
-    keys = [text for text in result.guarantee.assumptions if "selected privately" in text]
-    console.print(escape("; ".join([f"Cost: {price}, for {told['unit']}", *keys])) + ".", highlight=False)
+    console.print(f"Cost: {price}, for {escape(told['unit'])}.", highlight=False)
     show_files(*result.files.values())
     warn_if_seeded(told["seeded"])
 

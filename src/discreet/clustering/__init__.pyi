@@ -13,7 +13,6 @@ from .pipelines import DomainScaler as DomainScaler
 from .pipelines import private_pipeline as private_pipeline
 from .shapes.density import DensityClusters as DensityClusters
 from .shapes.gaussians import GaussianClusters as GaussianClusters
-from .shapes.spectral import SpectralClusters as SpectralClusters
 
 # What users see. The other names are for other rooms.
 __all__ = [
@@ -24,7 +23,6 @@ __all__ = [
     "GaussianClusters",
     "KSuggestion",
     "PrivateKMeans",
-    "SpectralClusters",
     "cluster_synopsis",
     "fit_mixture",
     "suggest_k",

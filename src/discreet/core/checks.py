@@ -24,7 +24,7 @@ from discreet.errors import DiscreetWarning, FormatError, InvalidArgument, Inval
 
 #: A number that a budget or a scale may be written as.
 Number = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
-_AMOUNT = re.compile(r"\d{1,2000}(/[1-9]\d{0,1999})?")
+_AMOUNT = re.compile(r"[0-9]{1,2000}(/[1-9][0-9]{0,1999})?")
 #: An exact non-negative number, or infinity (a run without privacy).
 Exact = Fraction | float
 
@@ -125,9 +125,9 @@ def meant(name: str, value: object, usual: str, fits: Callable[[float], bool]) -
 
 def written_amount(text: object) -> Fraction:
     """Read an exact amount as ledgers write it: a rational. Nothing longer comes from adding doubles up."""
-    if not isinstance(text, str) or not _AMOUNT.fullmatch(text):
-        raise FormatError("an amount is not a rational number")
-    return Fraction(text)
+    if not isinstance(text, str) or not _AMOUNT.fullmatch(text) or str(amount := Fraction(text)) != text:
+        raise FormatError("an amount is not a rational number in lowest terms")
+    return amount
 
 
 def probability(name: str, value: object, *, closed: bool = False, expected: str = "") -> Fraction:

@@ -223,15 +223,4 @@ def keep(job: Job, made: Synopsis, *, charged: bool) -> None:
 def standing(job: Job, digest: str | None, again: bool) -> dict[str, Any]:
     """Return the balance of the account after a job that released what has this digest; empty without an account."""
     account = account_of(job)
-    return {} if account is None else {"account": {**balance(account, digest), "repeated": again}}
-
-
-def balance(account: Account, digest: str | None) -> dict[str, Any]:
-    """Return the facts of an account for a page: its limit, what is left, and the entry of a release."""
-    mine = next((entry for entry in reversed(account.entries) if digest in [d for _, d in entry.shown]), None)
-    told: dict[str, Any] = {"dataset": account.dataset, "currency": account.currency, "spent": float(account.spent)}
-    told |= {"total": float(account.total), "remaining": float(account.remaining), "releases": len(account.entries)}
-    told |= {"listed": [each["said"] for each in account.listed], "warnings": account.warnings, "head": account.head}
-    if mine is None:
-        return {**told, "entry": None}
-    return {**told, "entry": mine.number, "model": mine.model, "price": mine.cost, "when": mine.when}
+    return {} if account is None else {"account": {**account.balance(digest), "repeated": again}}

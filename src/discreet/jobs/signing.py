@@ -57,7 +57,7 @@ def signed(done: JobResult, key: SigningKey) -> JobResult:
         told["guarantee"] = hashlib.sha256(guarantee.canonical()).hexdigest()
     if charged := done.figures.get("account"):
         told["account"] = {name: charged[name] for name in ("dataset", "entry", "head")}
-    text = "" if page is None else page.read_text(encoding="utf-8")
+    text = "" if page is None else page.read_bytes().decode()
     pages = () if page is None else ((page.name, digest(text, SIGNATURE)),)
     named = tuple((path.name, digest_of(path)) for path in dict.fromkeys(files.values()))
     place, made = write_signature(first, key, about="release", files=named, pages=pages, **told)

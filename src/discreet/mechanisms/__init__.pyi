@@ -5,7 +5,9 @@ from discreet.noise.integer import LARGEST_SCALE as LARGEST_SCALE
 from .bits import flip_draw as flip_draw
 from .bits import flipped_bits as flipped_bits
 from .bounds import private_bounds as private_bounds
+from .categories import SMALLEST_SELECTION as SMALLEST_SELECTION
 from .categories import private_categories as private_categories
+from .categories import selected_words as selected_words
 from .gate import Gate as Gate
 from .gate import Hold as Hold
 from .gate import Noisy as Noisy

@@ -34,7 +34,7 @@ BITS = 62
 #: A word is full at the lower level when it is released with this chance.
 _FULL = (1 << BITS) * 99 // 100
 #: With smaller budgets a word would need more than a hundred thousand persons.
-_SMALLEST_EPSILON = Fraction(1, 10**4)
+SMALLEST_SELECTION = Fraction(1, 10**4)
 #: Larger budgets count as this one: a chance of 1 is reached at once anyway.
 _LARGEST_EPSILON = 100
 
@@ -109,8 +109,8 @@ def private_categories(
 
     """
     budget = checks.budget("epsilon", epsilon)
-    if budget < _SMALLEST_EPSILON:
-        raise InvalidArgument("epsilon", epsilon, f"at least {float(_SMALLEST_EPSILON):g}", "epsilon=1.0")
+    if budget < SMALLEST_SELECTION:
+        raise InvalidArgument("epsilon", epsilon, f"at least {float(SMALLEST_SELECTION):g}", "epsilon=1.0")
     share = checks.slack(delta)
     most = None if rows is None else checks.whole("rows", rows, low=1)
     price = Approx(Epsilon(budget), share)
@@ -123,13 +123,21 @@ def private_categories(
     if len(words) != len(whose):
         raise InvalidArgument("persons", "another number of them", "one person per value", "persons of the same rows")
     gate = Gate.open(price, unit=unit, random_state=rng, ledger=ledger, job="categories", artifact=False)
-    chance = chances(budget, share)
-    listed, counts = support(words, whose, levels(chance), most, gate.free)
-    with gate.stated("categories", price, "selection") as stream:
-        drawn = below(1 << BITS, size=len(counts), rng=stream)
-    passing = np.flatnonzero(drawn < chance[counts])
+    found = selected_words(gate, "categories", words, whose, price, most)
     gate.settle()
-    return sorted(listed.take(pa.array(passing)).to_pylist())
+    return found
+
+
+def selected_words(
+    gate: Gate, label: str, values: Any, persons: Any, price: Approx, rows: int | None = None
+) -> list[str]:
+    """Select words as a line of a gate: see `private_categories`. ``price`` is that of one person."""
+    words, whose = texts_of("values", values), texts_of("persons", persons)
+    chance = chances(price.epsilon.amount, price.delta)
+    listed, counts = support(words, whose, levels(chance), rows, gate.free)
+    with gate.stated(label, price, "selection") as stream:
+        drawn = below(1 << BITS, size=len(counts), rng=stream)
+    return sorted(listed.take(pa.array(np.flatnonzero(drawn < chance[counts]))).to_pylist())
 
 
 @lru_cache(maxsize=64)

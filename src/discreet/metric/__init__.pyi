@@ -1,4 +1,3 @@
-from .comparison import equal_privacy as equal_privacy
 from .elastic.elastic_laplace import ElasticLaplace as ElasticLaplace
 from .elastic.law import ElasticLaw as ElasticLaw
 from .fitness import fitness_of as fitness_of
@@ -29,6 +28,5 @@ __all__ = [
     "Trajectory",
     "TrajectoryReport",
     "UserLedger",
-    "equal_privacy",
     "great_circle",
 ]

@@ -1,10 +1,11 @@
-"""What the private models share: their columns, the target, the features of the user's own rows, and coefficients."""
+"""A base for the private models: their columns, the target, the features of the user's own rows, and coefficients."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
@@ -14,34 +15,29 @@ from discreet.core import (
     NAMING,
     Categorical,
     Code,
+    Declared,
     Domain,
     Estimator,
     FloatArray,
     Frames,
-    IntArray,
     check_fitted,
+    checks,
     option,
+    released_columns,
 )
-from discreet.engines.passes import UNIT, Design
+from discreet.core import options as shared
+from discreet.core.budget import Epsilon
+from discreet.engines.passes import UNIT, Design, MomentsPass
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
-from discreet.models.moments import gaussian_better
+from discreet.models.moments import Moments, best_noise, gaussian_better, publish
 from discreet.synopses import OpenRelease, bind, check_release, method_options, note_columns, open_for, table
-
-TARGET: Any = option(
-    default=None, takes="text", example="income", help="The column to predict.",
-    details="By default the column with the role ``target``, or else the last declared one.",
-)  # fmt: skip
-COLUMNS: Any = option(
-    default=None, takes="names", example=["age", "income"], help="The columns that take part; by default all.",
-    details="Categories are coded as indicators, one for each but the first declared one.",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Coefficients(Frames):
     """Coefficients with intervals that account for the noise and for the choice of rows.
 
-    An interval without ends means that the noise hides the coefficient.
+    An interval without ends means that the noise hides the coefficient, or that the columns do not determine it.
 
     Examples
     --------
@@ -57,8 +53,7 @@ class Coefficients(Frames):
 
     def to_arrow(self) -> pa.Table:
         """Return one row per coefficient: name, estimate and the ends of its interval."""
-        ends = {"low": pa.array(self.low), "high": pa.array(self.high)}
-        return pa.table({"name": pa.array(self.names), "estimate": pa.array(self.estimates), **ends})
+        return pa.table({"name": self.names, "estimate": self.estimates, "low": self.low, "high": self.high})
 
     def __repr__(self) -> str:
         shown = zip(self.names[:4], self.estimates, self.low, self.high, strict=False)
@@ -67,64 +62,95 @@ class Coefficients(Frames):
         return f"<Coefficients: {text}{more}; {self.level:.0%} intervals>".replace("%", " %")
 
 
-class PrivateModel(Estimator):
+class PrivateModel(Declared, Estimator):
     """Base of the models: opens the release, and reads features of the user's own rows."""
 
-    domain: Any
-    columns: Any
-    n_features_in_: int
-    feature_names_in_: Any
+    epsilon: float = shared.EPSILON
+    domain: Any = shared.DOMAIN
+    columns: Any = option(
+        default=None, takes="names", example=["age", "income"], help="The columns that take part; by default all.",
+        details="Categories are coded as indicators, one for each but the first declared one.",
+    )  # fmt: skip
+    random_state: Any = shared.RANDOM_STATE
+    rho: Any = shared.RHO
+    delta: Any = shared.DELTA
+    expect_rows: int | None = shared.EXPECT_ROWS
+    check_first: float | None = shared.CHECK_FIRST
+    ledger: Any = shared.LEDGER
     #: The moments hold the number of rows: nothing is spent on it alone.
-    n_rows = None
-    size_share = None
-    #: False for models without a target.
-    _supervised = True
-    domain_: Domain
-    _design: Design
-    _declared: Domain
+    n_rows = size_share = None
+    #: Share of the budget for the moments.
+    _share = Fraction(1)
+    #: Kinds of columns that cannot be features.
+    _apart: ClassVar[tuple[type, ...]] = (Code,)
 
     def check(self) -> None:
         """Refuse what no table could be fitted with: what `fit` refuses before it reads a row."""
         method_options(self)
         check_release(self, self._fits, self._select)
 
-    def _open(self, X: Any, y: Any) -> tuple[OpenRelease, Design]:
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Publish and solve. ``X`` has the target among its columns, or ``y`` holds it; without a target, no ``y``."""
         method_options(self)
-        both = X if y is None or not self._supervised else _joined(X, y, self._target_place())
-        more = {"check": self._fits, "select": self._select, "gaussian": gaussian_better(Design)}
-        opening = open_for(self, both, **more)
-        self._declared, self.domain_, self._joined = opening.declared, opening.domain, both is not X
-        return opening, Design(opening.domain)
+        both = X if y is None or not self._supervised else _joined(X, y, *self._place())
+        rules = {"check": self._fits, "select": self._select, "gaussian": gaussian_better}
+        opening = open_for(self, both, **rules)
+        self._declared, self.domain_, self._weights = opening.declared, opening.domain, opening.weights
+        self._design = design = Design(opening.domain)
+        price = opening.gate.left * self._share
+        self.moments_ = Moments(design, *publish(opening, "moments", MomentsPass(design), price))
+        facts, more = self._solve(opening)
+        told = {"method": type(self).__name__, "features": len(design.terms), **facts}
+        payload = np.concatenate([self.moments_.values, *more])
+        self.guarantee_ = opening.book(opening.promise(told).seal(payload.tobytes()))
+        note_columns(self, X)
+        noted: Any = self
+        if self._supervised and both is X and noted.n_features_in_ == len(self._declared):
+            noted.n_features_in_ -= 1  # the table has the target among its columns
+        if self._supervised and hasattr(self, "feature_names_in_"):
+            noted.feature_names_in_ = noted.feature_names_in_[noted.feature_names_in_ != self.domain_.names[-1]]
+            noted.n_features_in_ = len(noted.feature_names_in_)
+        return self
+
+    def _solve(self, opening: OpenRelease) -> tuple[dict[str, Any], list[FloatArray]]:
+        """Set the results; return what the promise says of them, and what else was published."""
+        raise NotImplementedError
+
+    @property
+    def _supervised(self) -> bool:
+        return "target" in self.declared
 
     def _fits(self, domain: Domain, epsilon: Any) -> None:
-        """Refuse columns of which nothing can be learnt, and more features than a joint draw can have."""
+        """Refuse columns that say nothing, more features than a joint draw can have, and too small an ε."""
         design = Design(domain)
+        if len(design.terms) <= self._supervised:
+            raise SchemaError(f"{type(self).__name__} needs a column to learn from; one category says nothing")
         if design.size > 10_000:
             said = f"at most 10,000 sums of products; {len(design.terms)} features make {design.size:,}"
             raise InvalidArgument("columns", list(domain.names[:8]), said, f"columns={list(domain.names[:8])}")
+        least = Epsilon(checks.budget("epsilon", epsilon)) * (self._share / 2)
+        if not best_noise(least, design.size, design.moved)[1].drawable:
+            said = f"large enough that noise for {design.size} sums of products can be drawn"
+            name = "epsilon" if self.rho is None else "rho"
+            raise InvalidArgument(name, getattr(self, name), said, f"{name}=0.1")
 
     def _select(self, domain: Domain) -> Domain:
         """Return the features, and the target last."""
-        target = self._target(domain) if self._supervised else None
+        target = [self._target(domain)] if self._supervised else []
         if self.columns is None:
-            names = [c.name for c in domain if not self._apart(c) and c.role not in NAMING]
-        elif isinstance(self.columns, str) or not isinstance(self.columns, Sequence) or not self.columns:
-            raise InvalidType(
-                "columns", self.columns, "a list of column names, or None", f"columns={list(domain.names)}"
-            )
+            names: Sequence[str] = [c.name for c in domain if not isinstance(c, self._apart) and c.role not in NAMING]
+        elif not self.columns:
+            fix = f"columns={list(domain.names)}"
+            raise InvalidType("columns", self.columns, "a list of column names, or None", fix)
         else:
-            names = list(domain.select(list(self.columns)).names)  # refuses unknown and repeated ones
-        names = [name for name in names if name != target]
-        if refused := next((name for name in names if self._apart(domain.column(name))), None):
-            fix = f"columns={[name for name in domain.names if not self._apart(domain.column(name))]}"
+            names = domain.select(list(self.columns)).names  # refuses unknown and repeated ones
+        names = [name for name in names if name not in target]
+        if refused := next((name for name in names if isinstance(domain.column(name), self._apart)), None):
+            fix = f"columns={[c.name for c in domain if not isinstance(c, self._apart)]}"
             raise InvalidArgument("columns", refused, f"the name of a column that {type(self).__name__} can use", fix)
         if not names:
             raise SchemaError(f"{type(self).__name__} needs a column to learn from; declare one more than the target")
-        return domain.select([*names, *([] if target is None else [target])])
-
-    def _apart(self, column: Any) -> bool:
-        """True for a column that cannot be a feature."""
-        return isinstance(column, Code)
+        return domain.select([*names, *target])
 
     def _target(self, domain: Domain) -> str:
         named = getattr(self, "target", None)
@@ -133,104 +159,99 @@ class PrivateModel(Estimator):
         roles = [c.name for c in domain if c.role == "target"]
         return roles[0] if len(roles) == 1 else domain.names[-1]
 
-    def _target_place(self) -> tuple[int | None, str | None]:
+    def _place(self) -> tuple[int | None, str | None]:
         """Return the place and the name of the target among the declared columns, as far as they are known."""
         if not isinstance(self.domain, (Domain, dict)):
             return None, None
         declared = self.domain if isinstance(self.domain, Domain) else Domain(self.domain)
-        name = self._target(declared)
+        name = self._target(released_columns(declared, weights=False))
         return declared.position(name), name
 
-    def _finish(self, X: Any, opening: OpenRelease, design: Design, facts: dict[str, Any], payload: FloatArray) -> None:
-        """Seal the promise over what was published, and remember the columns."""
-        self._design = design
-        told = {"method": type(self).__name__, "features": len(design.terms), **facts}
-        self.guarantee_ = opening.book(opening.promise(told).seal(np.ascontiguousarray(payload).tobytes()))
-        note_columns(self, X)
-        if self._supervised and not self._joined and self.n_features_in_ == len(self._declared):
-            self.n_features_in_ -= 1  # the table has the target among its columns
-        if hasattr(self, "feature_names_in_") and self._supervised:
-            kept = self.feature_names_in_ != self.domain_.names[-1]
-            self.feature_names_in_ = self.feature_names_in_[kept]
-            self.n_features_in_ = len(self.feature_names_in_)
-
-    def _features(self, X: Any) -> tuple[FloatArray, IntArray, int]:
-        """Return the features of rows in units of one, the places of rows without missing values, and all rows."""
+    def _spread(self, X: Any) -> FloatArray:
+        """Return the features of rows in units of one, intercept first; NaN for a row with a missing value."""
         check_fitted(self)
-        source, own = engines.open(table(X)), self._design.domain
-        axes = own.select(own.names[:-1]) if self._supervised else own
-        declared = self._declared
-        n, wanted = len(source.names), self.n_features_in_
+        source, own, declared = engines.open(table(X)), self._design.domain, self._declared
+        axes = own.select(own.names[: len(own) - self._supervised])
+        n, wanted = len(source.names), getattr(self, "n_features_in_")  # noqa: B009 - set by `note_columns`
         if not (source.named and declared.named and set(axes.names) <= set(source.names)):
-            if n == len(declared) and self._supervised and n != wanted:
-                pass  # with the target, which is not looked at
-            elif n != wanted:
-                what = f"{type(self).__name__} is expecting {wanted} features as input"
-                raise SchemaError(f"X has {n} features, but {what}")
-            elif self._supervised:
+            if n == wanted and self._supervised:
                 declared = declared.select([name for name in declared.names if name != own.names[-1]])
-        source, design = bind(source, declared, axes), Design(axes)
-        parts = [design.rows(columns) for columns in source.batches(axes)]
-        rows = np.concatenate([np.empty((0, 1 + len(design.terms))), *(part for part, _ in parts)]) / UNIT
-        kept = np.concatenate([np.empty(0, bool), *(where for _, where in parts)])
-        return rows, np.flatnonzero(kept), len(kept)
+            elif n != wanted and not (n == len(declared) and self._supervised):  # the target is not looked at
+                raise SchemaError(
+                    f"X has {n} features, but {type(self).__name__} is expecting {wanted} features as input"
+                )
+        design, found = Design(axes), [np.empty((0, 1 + len(Design(axes).terms)))]
+        for columns in bind(source, declared, axes).batches(axes):
+            rows, kept = design.rows(columns)
+            found.append(np.full((len(kept), rows.shape[1]), np.nan))
+            found[-1][kept] = rows / UNIT
+        return np.concatenate(found)
 
-    def _spread(self, X: Any, values: Any) -> FloatArray:
-        """Return ``values(features)`` for each row; NaN for one with a missing value."""
-        rows, kept, n = self._features(X)
-        made = values(rows)
-        out = np.full((n, *made.shape[1:]), np.nan)
-        out[kept] = made
+
+class Regression(PrivateModel):
+    """Base of the models with a target."""
+
+    target: str | None = option(
+        default=None, takes="text", example="income", help="The column to predict.",
+        details="By default the column with the role ``target``, or else the last declared one.",
+    )  # fmt: skip
+
+    def coefficients(self, level: float = 0.95) -> Coefficients:
+        """Return the coefficients with intervals, of the intercept first.
+
+        An interval of a linear model accounts for noise and for the choice of rows, with residuals of equal variance.
+        One of a logistic model does not account for the noise of the Hessian: the guide states how often it held the
+        coefficient in trials. Estimates are regularised and intervals are not, so an estimate need not be in the
+        middle, nor inside where noise is large.
+        """
+        check_fitted(self)
+        if self._weights is not None:
+            raise InvalidArgument("level", level, "left out: rows counted by weight have no intervals", "coef_")
+        fitted: Any = self
+        names, values = ("(intercept)", *self.coef_names_), np.append(fitted.intercept_, fitted.coef_)
+        return Coefficients(names, values, *self._ends(level, self._contrasts()), level)
+
+    def _contrasts(self) -> FloatArray:
+        """Return intercept and slopes in the units of the columns, as sums of those in units of one."""
+        centres, halves = (each[:-1] for each in self._design.units)
+        out = np.diag(np.append(1.0, 1 / halves))
+        out[0, 1:] = -centres / halves
         return out
 
+    @property
+    def coef_names_(self) -> tuple[str, ...]:
+        """Whose the coefficients are: a column's, or a category's relative to the first declared one."""
+        return self._design.names[:-1]
 
-def names_of(design: Design) -> tuple[str, ...]:
-    """Return the names of features after the intercept: a column's, or column=category."""
-    out = []
-    for j, level in design.terms:
-        column = design.domain.columns[j]
-        out.append(f"{column.name}={column.categories[level]}" if isinstance(column, Categorical) else column.name)
-    return tuple(out)
-
-
-def units_of(design: Design) -> tuple[FloatArray, FloatArray]:
-    """Return centres and half widths of the features after the intercept; 0 and 1 for categories."""
-    low, high = design.domain.low, design.domain.high
-    pairs = [(0.0, 1.0) if level >= 0 else ((low[j] + high[j]) / 2, (high[j] - low[j]) / 2 or 1.0)
-             for j, level in design.terms]  # fmt: skip
-    centres, halves = np.array(pairs, np.float64).T
-    return centres, halves
+    def _ends(self, level: float, contrasts: FloatArray) -> tuple[FloatArray, FloatArray]:
+        raise NotImplementedError
 
 
-def contrasts(design: Design) -> FloatArray:
-    """Return intercept and slopes in the units of the columns, as sums of those in units of one; the target is last."""
-    centres, halves = units_of(design)
-    out = np.diag(np.append(1.0, 1 / halves[:-1]))
-    out[0, 1:] = -centres[:-1] / halves[:-1]
-    return out
+def check_target(domain: Domain, expected: str, fix: str, categories: int) -> None:
+    """Refuse a target of another kind: 0 categories for a number."""
+    last = domain.columns[-1]
+    if (len(last.categories) if isinstance(last, Categorical) else 0) != categories:
+        raise InvalidArgument("target", last.name, f"the name of a column of {expected}", fix)
 
 
-def _joined(X: Any, y: Any, place: tuple[int | None, str | None]) -> Any:
+def _joined(X: Any, y: Any, at: int | None, name: str | None) -> Any:
     """Put a target that was given apart into its column of the table."""
-    at, name = place
     X = table(X)
-    if hasattr(X, "assign") and hasattr(X, "columns"):  # pandas
-        named = name if name is not None else getattr(y, "name", None)
-        return X.assign(**{str(named or "y"): np.asarray(y)})
-    if hasattr(X, "with_columns"):  # Polars
-        import polars
-
-        return X.with_columns(polars.Series(str(name or "y"), list(y)))
-    if not isinstance(X, (np.ndarray, list, tuple)) and not hasattr(X, "__array__"):
-        expected = "left out where the table is a file or a Spark frame, which has the target among its columns"
+    X = X.to_pandas() if hasattr(type(X), "to_pandas") else X
+    named = hasattr(type(X), "assign")
+    if not named and np.ndim(X if isinstance(X, np.ndarray) else 0) != 2:
+        expected = "left out where the table is a file, a Spark frame or records: these hold the target themselves"
         raise InvalidType("y", type(y), expected, "fit(table)")
-    rows = np.asarray(X)
     column = np.asarray(y)
-    if column.ndim != 1:
-        column = column.reshape(len(column), -1)[:, 0]
-    if len(column) != len(rows):
+    column = column.reshape(len(column), -1)[:, 0] if column.size else column.ravel()
+    if len(column) != len(X):
         raise InvalidArgument("y", "an array of another length", "one value for each row of X", "fit(X, y)")
-    if column.dtype.kind not in "fiub" or rows.dtype.kind not in "fiub":
-        rows, column = rows.astype(object), column.astype(object)
-    where = rows.shape[1] if at is None else min(at, rows.shape[1])
-    return np.insert(rows, where, column, axis=1)
+    name = str(name or getattr(y, "name", None) or "y")
+    X = X.drop(columns=name, errors="ignore") if named else X
+    place = X.shape[1] if at is None else min(at, X.shape[1])
+    if named:  # the columns of a domain without names go by their places
+        X.insert(place, name, column)
+        return X
+    if column.dtype.kind not in "fiub" or X.dtype.kind not in "fiub":
+        X, column = X.astype(object), column.astype(object)
+    return np.insert(X, place, column, axis=1)

@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import Categorical, Declared, Domain, FloatArray, later
-from discreet.core import options as shared
-from discreet.engines.passes import COEFFICIENT, MOST_COEFFICIENT, GradientPass
-from discreet.errors import InvalidArgument
-from discreet.models.estimator import COLUMNS, TARGET, Coefficients, PrivateModel, contrasts, names_of
-from discreet.models.moments import publish_gradient, publish_moments
-from discreet.models.solving import Centred, centred, slopes, step
+from discreet.core import Domain, FloatArray, later
+from discreet.engines.passes import COEFFICIENT, MOST_COEFFICIENT, MomentsPass
+from discreet.models.estimator import Regression, check_target
+from discreet.models.moments import publish
+from discreet.models.solving import Centred, centred, slopes, solver, step
+from discreet.synopses import OpenRelease
 from discreet.synopses.queries import wide
 
 special = later("scipy.special")
@@ -34,14 +33,13 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(48)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 
-class PrivateLogisticRegression(Declared, PrivateModel, mixins=("ClassifierMixin",)):
+class PrivateLogisticRegression(Regression, mixins=("ClassifierMixin",)):
     """Logistic regression with differential privacy, for a target of two declared categories.
 
     Attributes
     ----------
     coef_ : array of shape (1, features)
-        Coefficients in the units of the columns; `coef_names_` says whose. A category's is relative to the first
-        declared one.
+        Coefficients in the units of the columns; `coef_names_` says whose.
     intercept_ : array of shape (1,)
     classes_ : array of shape (2,)
         The declared categories of the target.
@@ -60,10 +58,10 @@ class PrivateLogisticRegression(Declared, PrivateModel, mixins=("ClassifierMixin
     Privacy
     -------
     Neighbours: add or remove one row. Features are clamped to -1..1 by their declared bounds. A third of the budget
-    pays for the moments (`discreet.models.moments.publish_moments`). The coefficients that follow are public by then.
-    The rest pays for two gradients at public coefficients: a row adds (y - p) z, of which every entry is at most 1
-    (`discreet.models.moments.publish_gradient`). Everything else is post-processing. If the domain declares a person as
-    the unit, at most ``unit.rows`` rows of a person are used, and the noise is that of ε/rows, or ρ/rows².
+    pays for the moments. The coefficients that follow are public by then. The rest pays for two gradients at public
+    coefficients: a row adds (y - p) z, of which every entry is at most 1 (`discreet.models.moments.publish`).
+    Everything else is post-processing. If the domain declares a person as the unit, at most ``unit.rows`` rows of a
+    person are used, and the noise is that of ε/rows, or ρ/rows².
 
     Examples
     --------
@@ -76,48 +74,28 @@ class PrivateLogisticRegression(Declared, PrivateModel, mixins=("ClassifierMixin
     [False, True]
     """
 
-    epsilon: float = shared.EPSILON
-    domain: Any = shared.DOMAIN
-    target: str | None = TARGET
-    columns: Any = COLUMNS
-    random_state: Any = shared.RANDOM_STATE
-    rho: Any = shared.RHO
-    delta: Any = shared.DELTA
-    expect_rows: int | None = shared.EXPECT_ROWS
-    check_first: float | None = shared.CHECK_FIRST
-    ledger: Any = shared.LEDGER
+    _share = MOMENTS
 
-    def fit(self, X: Any, y: Any = None) -> PrivateLogisticRegression:
-        """Publish moments and gradient, and solve. ``X`` has the target among its columns, or ``y`` holds it."""
-        opening, design = self._open(X, y)
-        self.moments_ = publish_moments(opening, design, opening.gate.left * MOMENTS)
+    def _solve(self, opening: OpenRelease) -> tuple[dict[str, Any], list[FloatArray]]:
         found = centred(self.moments_)
-        theta = normal_start(found)
-        mean = found.means[1:-1]
-        second = _bordered(1.0, mean, found.scatter / found.n + np.outer(mean, mean))
+        theta, second = normal_start(found), found.spread + np.outer(found.means[:-1], found.means[:-1])
         for i in range(STEPS):
-            theta = np.rint(np.clip(theta, -MOST_COEFFICIENT, MOST_COEFFICIENT) * COEFFICIENT) / COEFFICIENT
-            job = GradientPass(design, (theta * COEFFICIENT).astype(np.int64))
+            whole = np.rint(np.clip(theta, -MOST_COEFFICIENT, MOST_COEFFICIENT) * COEFFICIENT)
+            job, theta = MomentsPass(self._design, whole.astype(np.int64)), whole / COEFFICIENT
             price = opening.gate.left / (STEPS - i)
-            self.gradient_, noise = publish_gradient(opening, job, price, f"gradient {i + 1}")
+            self.gradient_, noise = publish(opening, f"gradient {i + 1}", job, price)
             hessian = normal_hessian(found, theta)
             width = max(STEP_WIDTH * math.sqrt(float(np.mean(theta[1:] ** 2))), LEAST_WIDTH)
-            free, theta = theta, theta + step(hessian, self.gradient_, noise, width, second)
-        inverse = np.linalg.pinv(hessian, hermitian=True)
-        self._free = free + inverse @ self.gradient_, inverse @ (hessian + noise * np.eye(len(theta))) @ inverse
-        self._weighted = opening.weights is not None
-        own = contrasts(design) @ theta
-        self.intercept_, self.coef_ = own[:1], own[np.newaxis, 1:]
-        self.coef_names_ = names_of(design)[:-1]
-        self.classes_ = np.array(opening.domain.columns[-1].categories)  # type: ignore[union-attr]
-        self._theta = theta
-        payload = np.append(self.moments_.values, self.gradient_)
-        self._finish(X, opening, design, {"target": opening.domain.names[-1]}, payload)
-        return self
+            self._last = theta, hessian, noise
+            theta = theta + step(hessian, self.gradient_, noise, width, second)
+        own = self._contrasts() @ theta
+        self.intercept_, self.coef_, self._theta = own[:1], own[np.newaxis, 1:], theta
+        self.classes_ = np.array(self.domain_.columns[-1].categories)  # type: ignore[union-attr]
+        return {"target": self.domain_.names[-1]}, [self.gradient_]
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the log-odds of the second category; NaN for a row with a missing value. Not for publication."""
-        return self._spread(X, lambda z: z @ self._theta)
+        return np.asarray(self._spread(X) @ self._theta, np.float64)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the chances of both categories. Not for publication."""
@@ -128,26 +106,18 @@ class PrivateLogisticRegression(Declared, PrivateModel, mixins=("ClassifierMixin
         """Return the likelier category of each row; the first for a row with a missing value. Not for publication."""
         return self.classes_[(self.decision_function(X) > 0).astype(int)]
 
-    def coefficients(self, level: float = 0.95) -> Coefficients:
-        """Return the coefficients with intervals, of the intercept first.
-
-        An interval accounts for the noise of the gradient and for the choice of rows, not for the noise of the Hessian.
-        The guide states how often intervals held the coefficient in trials. Estimates are regularised and intervals are
-        not, so an estimate need not be in the middle.
-        """
-        reach = wide(level)
-        if self._weighted:
-            raise InvalidArgument("level", level, "left out: rows counted by weight have no intervals", "coef_")
-        rows, (middle, cover) = contrasts(self._design), self._free
-        error = reach * np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, cover, rows), 0.0))
-        names, values = ("(intercept)", *self.coef_names_), np.append(self.intercept_, self.coef_)
-        return Coefficients(names, values, rows @ middle - error, rows @ middle + error, level)
+    def _ends(self, level: float, contrasts: FloatArray) -> tuple[FloatArray, FloatArray]:
+        start, hessian, noise = self._last
+        inverse, unseen = solver(hessian, contrasts)
+        middle = contrasts @ (start + inverse @ self.gradient_)
+        cover = inverse @ (hessian + noise * np.eye(len(start))) @ inverse
+        error = wide(level) * np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", contrasts, cover, contrasts), 0.0))
+        error[unseen] = math.inf
+        return middle - error, middle + error
 
     def _fits(self, domain: Domain, epsilon: Any) -> None:
-        last = domain.columns[-1]
-        if not isinstance(last, Categorical) or len(last.categories) != 2:
-            expected = "the name of a column of two declared categories"
-            raise InvalidArgument("target", last.name, expected, f'domain={{..., {last.name!r}: ["no", "yes"]}}')
+        fix = f'domain={{..., {domain.names[-1]!r}: ["no", "yes"]}}'
+        check_target(domain, "two declared categories", fix, 2)
         super()._fits(domain, epsilon)
 
 
@@ -181,18 +151,12 @@ def _offset(mean: float, spread: float) -> float:
 
 def normal_hessian(found: Centred, theta: FloatArray) -> FloatArray:
     """Return the expected Hessian Σ p(1 - p) zz' at coefficients, intercept first, if features are jointly normal."""
-    mu, cover, slope = found.means[1:-1], found.scatter / found.n, theta[1:]
-    spread = math.sqrt(max(float(slope @ cover @ slope), 1e-12))
-    along = cover @ slope / spread  # x = mu + along z + a rest that is independent of z
-    chance = special.expit(theta[0] + mu @ slope + spread * _NODES)
+    mu, cover = found.means[:-1], found.spread
+    spread = math.sqrt(max(float(theta @ cover @ theta), 1e-12))
+    along = cover @ theta / spread  # z = mu + along u + a rest that is independent of the normal u
+    chance = special.expit(mu @ theta + spread * _NODES)
     weights = _WEIGHTS * chance * (1 - chance)
     zero, one, two = (float(weights @ _NODES**power) for power in range(3))
-    first = zero * mu + one * along
-    inner = zero * (cover - np.outer(along, along) + np.outer(mu, mu)) + two * np.outer(along, along)
-    inner += one * (np.outer(mu, along) + np.outer(along, mu))
-    return found.n * _bordered(zero, first, inner)
-
-
-def _bordered(corner: float, side: FloatArray, inner: FloatArray) -> FloatArray:
-    """Return a symmetric matrix with the row of the intercept first."""
-    return np.block([[np.full((1, 1), corner), side[np.newaxis]], [side[:, np.newaxis], inner]])
+    mixed = np.outer(mu, along)
+    rest = cover + np.outer(mu, mu)
+    return found.n * (zero * rest + (two - zero) * np.outer(along, along) + one * (mixed + mixed.T))

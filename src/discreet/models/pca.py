@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from discreet.core import Categorical, Declared, FloatArray, option
-from discreet.core import options as shared
-from discreet.models.estimator import COLUMNS, PrivateModel, names_of, units_of
-from discreet.models.moments import publish_moments
+from discreet.core import Categorical, Code, Domain, FloatArray, check_fitted, option
+from discreet.errors import InvalidArgument
+from discreet.models.estimator import PrivateModel
 from discreet.models.solving import centred
+from discreet.synopses import OpenRelease
 
 
-class PrivatePCA(Declared, PrivateModel, mixins=("ClassNamePrefixFeaturesOutMixin", "TransformerMixin")):
+class PrivatePCA(PrivateModel, mixins=("ClassNamePrefixFeaturesOutMixin", "TransformerMixin")):
     """Principal components with differential privacy: eigenvectors of a noisy covariance matrix.
 
     Categories take no part: a direction through them has no unit.
@@ -36,7 +35,7 @@ class PrivatePCA(Declared, PrivateModel, mixins=("ClassNamePrefixFeaturesOutMixi
     Privacy
     -------
     Neighbours: add or remove one row. Columns are clamped to -1..1 by their declared bounds. The release is one vector
-    of sums of products (`discreet.models.moments.publish_moments`): with d columns a row changes (d + 1)(d + 2)/2 of
+    of sums of products (`discreet.models.moments.publish`): with d columns a row changes (d + 1)(d + 2)/2 of
     them, each by at most 1. One draw of noise pays for all. The rest is post-processing. If the domain declares a
     person as the unit, at most ``unit.rows`` rows of a person are used, and the noise is that of ε/rows, or ρ/rows².
 
@@ -51,8 +50,6 @@ class PrivatePCA(Declared, PrivateModel, mixins=("ClassNamePrefixFeaturesOutMixi
     ([[0.89, 0.46]], 1.0)
     """
 
-    epsilon: float = shared.EPSILON
-    domain: Any = shared.DOMAIN
     n_components: int | None = option(
         default=None, takes="whole", low=1, example=2, help="Number of components; by default as many as columns."
     )
@@ -61,25 +58,14 @@ class PrivatePCA(Declared, PrivateModel, mixins=("ClassNamePrefixFeaturesOutMixi
         choices=("none", "domain"),
         help='Unit of variances: "none" for the columns\' own units, "domain" for shares of their declared ranges.',
     )
-    columns: Any = COLUMNS
-    random_state: Any = shared.RANDOM_STATE
-    rho: Any = shared.RHO
-    delta: Any = shared.DELTA
-    expect_rows: int | None = shared.EXPECT_ROWS
-    check_first: float | None = shared.CHECK_FIRST
-    ledger: Any = shared.LEDGER
-    _supervised = False
+    _apart = (Code, Categorical)
 
-    def fit(self, X: Any, y: Any = None) -> PrivatePCA:
-        """Publish the moments and find the directions. ``y`` is ignored."""
-        opening, design = self._open(X, None)
-        moments = publish_moments(opening, design, opening.gate.left)
-        found = centred(moments, last=False)
-        centres, halves = units_of(design)
-        self._units = halves if self.scale == "none" else np.full(len(halves), 0.5)
-        covariance = found.scatter / found.n * np.outer(self._units, self._units)
-        values, vectors = np.linalg.eigh(covariance)
-        count = min(self.n_components or len(halves), len(halves))
+    def _solve(self, opening: OpenRelease) -> tuple[dict[str, Any], list[FloatArray]]:
+        found, (centres, halves) = centred(self.moments_, last=False), self._design.units
+        own = self.scale == "none"
+        self._units = halves if own else np.full(len(halves), 0.5)
+        values, vectors = np.linalg.eigh(found.scatter / found.n * np.outer(self._units, self._units))
+        self.n_components_ = count = self.n_components or len(halves)
         order = np.argsort(-values, kind="stable")[:count]
         directions = vectors[:, order].T
         largest = directions[np.arange(count), np.abs(directions).argmax(axis=1)]
@@ -87,39 +73,31 @@ class PrivatePCA(Declared, PrivateModel, mixins=("ClassNamePrefixFeaturesOutMixi
         self.explained_variance_ = np.maximum(values[order], 0.0)
         whole = float(np.maximum(values, 0.0).sum())
         self.explained_variance_ratio_ = self.explained_variance_ / (whole or 1.0)
-        self.explained_variance_std_ = np.array([
-            self._error(moments, found.n, found.means, v * self._units, variance)
-            for v, variance in zip(self.components_, self.explained_variance_, strict=True)
-        ])  # fmt: skip
-        self.n_components_, self.moments_ = count, moments
-        scaled = self._units * found.means[1:]
-        self.mean_ = scaled + (centres if self.scale == "none" else 0.0)
         self._shift = found.means[1:]
-        self.names_ = names_of(design)
-        self._finish(X, opening, design, {"components": count, "scale": self.scale}, moments.values)
-        return self
+        self.mean_ = self._units * self._shift + (centres if own else 0.0)
+        # To first order. A weight counts as its share in the largest one: there are at least so many rows.
+        rows = max(found.n / (self._weights.units if self._weights else 1), 1.0)
+        along = np.column_stack([-self.components_ @ (self._units * self._shift), self.components_ * self._units])
+        noise = [self.moments_.variance * float((self.moments_.weights(v, v) ** 2).sum()) for v in along]
+        self.explained_variance_std_ = np.sqrt(np.array(noise) / found.n**2 + 2 * self.explained_variance_**2 / rows)
+        return {"components": count, "scale": self.scale}, []
 
     def transform(self, X: Any) -> FloatArray:
         """Return the coordinates of rows along the components; NaN for a missing value. Not for publication."""
-        rows = self._spread(X, lambda z: z[:, 1:])
-        return np.asarray((rows - self._shift) * self._units @ self.components_.T, np.float64)
+        return np.asarray((self._spread(X)[:, 1:] - self._shift) * self._units @ self.components_.T, np.float64)
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Return the places, in the units of the columns, that coordinates along the components stand for."""
-        centres, halves = units_of(self._design)
-        rows = np.asarray(X, np.float64) @ self.components_ / self._units + self._shift
-        return np.asarray(centres + halves * rows, np.float64)
+        check_fitted(self)
+        centres, halves = self._design.units
+        return np.asarray(centres + halves * (np.asarray(X) @ self.components_ / self._units + self._shift), np.float64)
 
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
 
-    def _apart(self, column: Any) -> bool:
-        return super()._apart(column) or isinstance(column, Categorical)
-
-    @staticmethod
-    def _error(moments: Any, n: float, means: FloatArray, v: FloatArray, variance: float) -> float:
-        """Return the standard error of the variance along a direction, to first order."""
-        with_mean = np.append(-float(means[1:] @ v), v)  # (z - mean)'v of a row, intercept first
-        noise = moments.variance * float((moments.weights(with_mean, with_mean) ** 2).sum())
-        return math.sqrt(noise / n**2 + 2 * variance**2 / n)
+    def _fits(self, domain: Domain, epsilon: Any) -> None:
+        if self.n_components is not None and self.n_components > len(domain):
+            expected = f"at most the number of columns, {len(domain)}"
+            raise InvalidArgument("n_components", self.n_components, expected, f"n_components={len(domain)}")
+        super()._fits(domain, epsilon)

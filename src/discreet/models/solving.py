@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core import FloatArray
+from discreet.core import BoolArray, FloatArray
 from discreet.models.moments import Moments
 from discreet.synopses.queries import wide
 
@@ -40,12 +40,17 @@ class Centred:
     last: FloatArray
     last_variances: FloatArray
 
+    @property
+    def spread(self) -> FloatArray:
+        """The covariances of features, with the intercept first, which has none."""
+        return np.pad(self.scatter / self.n, ((1, 0), (1, 0)))
+
 
 def centred(moments: Moments, last: bool = True) -> Centred:
     """Centre noisy moments; with ``last`` the last column is the target, kept apart and not shrunk."""
     M, W = moments.matrix, moments.variances
     n = max(float(M[0, 0]), 1.0)
-    means = M[0] / n
+    means = np.append(1.0, M[0, 1:] / n)
     means[1:] *= MEAN_PRIOR / (MEAN_PRIOR + W[0, 1:] / n**2)
     C = M - n * np.outer(means, means)
     V = W + np.outer(means**2, W[0]) + np.outer(W[0], means**2)
@@ -119,8 +124,15 @@ def step(H: FloatArray, gradient: FloatArray, variance: float, width: float, sec
     return made * min(1.0, MOST_CHANGE / max(change, 1e-300))
 
 
+def solver(A: FloatArray, contrasts: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Return the inverse of a symmetric matrix where it has one, and which contrasts it leaves open."""
+    inverse = np.asarray(np.linalg.pinv(A, 1e-12, hermitian=True), np.float64)
+    rest = np.abs(contrasts - contrasts @ A @ inverse).max(axis=1)
+    return inverse, np.asarray(rest > 1e-4 * np.abs(contrasts).max(axis=1), np.bool_)
+
+
 def intervals(moments: Moments, residual: float, level: float, contrasts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of intervals of sums a'θ, one for each row a of ``contrasts``; infinite where noise hides them.
+    """Return the ends of intervals of sums a'θ, one for each row a of ``contrasts``; infinite where they are hidden.
 
     For the right θ, intercept included, the vector b - Aθ has mean 0. Its variance is that of the residuals, σ²A, and
     of the noise, which is a quadratic in θ. The interval of a'θ holds the values t for which (a'A⁻¹b - t)² is at most
@@ -128,7 +140,7 @@ def intervals(moments: Moments, residual: float, level: float, contrasts: FloatA
     """
     M, k, z = moments.matrix, len(moments.matrix) - 1, wide(level) ** 2
     A, b = M[:k, :k], M[:k, k]
-    inverse = np.linalg.pinv(A, hermitian=True)
+    inverse, unseen = solver(A, contrasts)
     theta, sampling = inverse @ b, residual * positive(A)
     whole = np.append(theta, -1.0)
     rows = np.array([moments.weights(each, whole) for each in np.eye(k + 1)[:k]])
@@ -141,7 +153,7 @@ def intervals(moments: Moments, residual: float, level: float, contrasts: FloatA
         fixed = float(w @ sampling @ w) + moments.variance * float(first @ first)
         slope, curve = moments.variance * float(first @ second), moments.variance * float(second @ second)
         quadratic, linear = 1 - z * curve, -z * slope  # quadratic t² + 2 linear t - z fixed <= 0
-        if quadratic > 0:
+        if quadratic > 0 and not unseen[i]:
             reach = math.sqrt(linear**2 + quadratic * z * fixed)
             low[i], high[i] = a @ theta + (np.array([-reach, reach]) - linear) / quadratic
     return low, high

@@ -24,8 +24,8 @@ def kind_of(path: Path) -> str:
 
     A "released table" has its promise next to it; "table" is other Parquet; a damaged Parquet file is a "synopsis".
     """
-    described = path.with_name(path.name.removesuffix(PROMISE_ENDING))
-    if path.name.endswith(PROMISE_ENDING) and described.exists():
+    described = path.parent / path.name.removesuffix(PROMISE_ENDING)
+    if path.name.endswith(PROMISE_ENDING) and described != path.parent and described.exists():
         return "promise of a table"
     if promise_place(path).is_file():
         return "released table"
@@ -66,7 +66,7 @@ def read_released(path: Path, domain: Domain | None) -> pa.Table:
             if path.suffix.lower() == ".xlsx":
                 files = [sheet_as_csv(path)]
             table = pa.concat_tables([pa_csv.read_csv(file, read, parse, options) for file in files])
-        unread = [name for name in table.column_names if pa.types.is_binary(table[name].type)]
+        unread = [field.name for field in table.schema if pa.types.is_binary(field.type)]
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         # Arrow's messages quote the row.
         said = "it is damaged, or its rows do not all have the same columns"

@@ -149,7 +149,7 @@ def report_facts(
         "made_by": guarantee.version,
         "reported_by": __version__,
     }
-    facts["attacks"] = [each for file in attacks for each in _attached(file, "attack", facts["file_sha256"])]
+    facts["attacks"] = [each for file in attacks for each in _attached(file, "attack", str(facts["file_sha256"]))]
     if (clusters := of_release(thing) if clusters is None else clusters) is not None:
         names = ("columns", "centers", "weights", "weight_std_errors", "may_be_noise")
         release["clusters"] = {**{name: clusters[name] for name in names}, "suggestion": clusters.get("suggestion")}

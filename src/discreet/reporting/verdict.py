@@ -1,6 +1,7 @@
 """The verdict on a released file, for `discreet audit` and `discreet report`: what it is, and if its promise holds."""
 
 import io
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -165,6 +166,8 @@ def _synopsis(path: Path, found: Findings) -> None:
 
 def _ledger(promise: Guarantee, found: Findings) -> None:
     """Add up the ledger again, and compare it with the promise."""
+    if any(re.search(r"[.!?]\s", text) for text in (promise.unit, promise.neighbours)):
+        found.add("promise", False, "the unit or the neighbours are stated with a sentence of someone's own")
     steps = sum(1 for top in promise.ledger for _ in top.walk())
     if promise.model == "syntactic":
         found.add("ledger", None, "does not apply: this promise has no privacy budget")

@@ -11,12 +11,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from jinja2 import TemplateError
 
 from discreet._version import __version__
-from discreet.accounts import Account, Totals, heads_of
+from discreet.accounts import Account, heads_of
 from discreet.core import (
     PROMISE_ENDING,
     SIGNATURE_ENDING,
@@ -25,7 +26,6 @@ from discreet.core import (
     Signature,
     at_least,
     digest_of,
-    payload_of,
     promise_place,
     signature_place,
 )
@@ -103,10 +103,12 @@ def verify(
         if not path.exists():
             raise DataSourceError(f"cannot read {str(path)!r} (no such file); check the path")
     case = _Case(keys, heads)
-    for path in (*files, *([] if page is None else [page])):
+    for path in files:
         case.take(path)
+    if page is not None:
+        case.read_page(page)
     case.sign(account)
-    case.pages()
+    case.pages(account)
     case.account(account)
     case.made.rests = f"{_RESTS} {case.vouches()}."
     return case.made
@@ -129,19 +131,17 @@ class _Case:
             self.add("keys", "key", None, f"several of your keys are called {shown(name)}; only fingerprints count")
 
     def add(self, about: str, check: str, holds: bool | None, detail: str) -> None:
-        self.made.answers.append(Answer(check, holds, detail, about))
+        self.made.answers.append(Answer(check, holds, _plain(detail), about))
 
     def take(self, path: Path) -> None:
         """Read one file: a signature, a page, or something with a promise."""
-        about = shown(path.name)
-        head = next(iter(payload_of(path)), b"")[:64]
-        if path.name.endswith(SIGNATURE_ENDING):
-            self._read_signature(about, path.read_bytes())
-        elif head.lstrip().lower().startswith(b"<!doctype html"):
-            self._read_page(path, about)
+        if path.name.endswith(SIGNATURE_ENDING) and path.is_file():
+            self._read_signature(shown(path.name), path.read_bytes())
+        elif path.is_file() and path.read_bytes()[:64].lstrip().lower().startswith(b"<!doctype html"):
+            self.read_page(path)
         else:
-            described = path.with_name(path.name.removesuffix(PROMISE_ENDING))
-            path = described if described.exists() else path
+            described = path.parent / path.name.removesuffix(PROMISE_ENDING)
+            path = described if described != path.parent and described.exists() else path
             if path not in self.found:
                 self._read_file(path, shown(path.name))
 
@@ -154,27 +154,41 @@ class _Case:
         if made not in [known for _, known in self.signatures]:
             self.signatures.append((about, made))
 
-    def _read_page(self, path: Path, about: str) -> None:
+    def read_page(self, path: Path) -> None:
+        """Read a page, its facts and its signature."""
+        about = shown(path.name)
         try:
-            text = path.read_bytes().decode(errors="replace")
-            self.facts[path], self.texts[path] = carried.read(carried.held(text, carried.FACTS)), text
-            if signature := carried.held(text, carried.SIGNATURE):
-                self._read_signature(about, signature)
-        except FormatError as error:
-            self.add(about, "page", False if self.keys else None, f"{'' if self.keys else _OPEN}{error}")
+            text = path.read_bytes().decode()
+            facts, signature = carried.read(carried.held(text, carried.FACTS)), carried.held(text, carried.SIGNATURE)
+        except (FormatError, UnicodeDecodeError, OSError) as error:
+            said = error if isinstance(error, FormatError) else "it is not a page as this version writes them"
+            self.add(about, "page", False if self.keys else None, f"{'' if self.keys else _OPEN}{said}")
+            return
+        self.facts[path], self.texts[path] = facts, text
+        if signature:
+            self._read_signature(about, signature)
 
     def _read_file(self, path: Path, about: str) -> None:
         found = self.found[path] = Findings(path.name)
-        self.digests[path] = digest_of(path)
+        try:
+            self.digests[path] = digest_of(path)
+        except (FormatError, OSError) as error:
+            self.digests[path] = ""
+            self.add(about, "file", False, str(error))
+            return
+        inside = path.iterdir() if path.is_dir() else ()
+        if stray := [shown(p.name) for p in inside if not p.name.startswith("part-") and p.stat().st_size]:
+            self.add(about, "file", False, f"files in the folder are no part of the table: {', '.join(stray)}")
         if path.is_file() and kind_of(path) in ("", "job", "table"):
-            self.add(about, "promise", None, f"{_OPEN}there is no guarantee in the file or next to it")
+            needed = f"no {shown(promise_place(path).name)} next to it; ask for that file"
+            self.add(about, "promise", None, f"{_OPEN}there is no guarantee in it, and {needed}")
             return
         found = self.found[path] = examine(path)
         promise = found.guarantee
         if promise is not None:
             epsilon = None if promise.epsilon is None else decimal(promise.epsilon)
-            stated = {"file": path.name, "kind": found.kind, "epsilon": epsilon, "digest": promise.digest}
-            self.made.promises.append({**stated, "promise": promise.sentence()})
+            stated = {"file": _plain(path.name), "kind": found.kind, "epsilon": epsilon, "digest": promise.digest}
+            self.made.promises.append({**stated, "promise": _plain(promise.sentence())})
         for check in (c for c in found.checks if c.name != "account"):  # see below
             alone = check.name == "seal" and check.holds is None
             self.add(about, check.name, check.holds, f"{_OPEN if alone else ''}{check.detail}")
@@ -235,16 +249,15 @@ class _Case:
         made = signature.statement
         for path in (*self.found, *self.facts):
             name, listed = path.name, made.pages if path in self.texts else made.files
-            known = [n for n, _ in listed]
+            known, beside = [n for n, _ in listed], promise_place(path)
             if self._covered(path, signature):
                 renamed = "" if name in known else "; it had another name then: " + ", ".join(map(shown, known))
                 self.add(shown(name), "signature", True, f"it is what was signed{renamed}")
             elif name in known:
                 self.add(shown(name), "signature", False, "it is not the file that was signed under this name")
-        for path in self.found:  # the guarantee of a table is a file of its own
-            beside = promise_place(path)
-            signed = dict(made.files).get(beside.name)
-            if signed is not None and beside.is_file() and digest_of(beside) != signed:
+            # The guarantee of a table is a file of its own, whatever both are called now.
+            own = path in self.found and (self._covered(path, signature) or beside.name in known)
+            if own and beside.is_file() and digest_of(beside) not in [d for _, d in made.files]:
                 self.add(shown(beside.name), "signature", False, "it is not the guarantee that was signed")
         first = next((p for p, d in self.digests.items() if made.files and d == made.files[0][1]), None)
         promise = None if first is None else self.found[first].guarantee
@@ -267,7 +280,7 @@ class _Case:
 
     # ---- pages
 
-    def pages(self) -> None:
+    def pages(self, account: Path | None) -> None:
         """Check that each page is about a given file, states its promise, and shows what it states."""
         for path, facts in self.facts.items():
             about, text = shown(path.name), self.texts[path]
@@ -275,7 +288,8 @@ class _Case:
                 self.add(about, "page", False, "the page was edited: it does not show what it was written with")
             file = next((f for f, digest in self.digests.items() if digest == facts["file_sha256"]), None)
             if file is None:
-                said = f"it is the page of another file: {shown(facts['file'])}, SHA-256 {facts['file_sha256']}"
+                same = " of this name" * (facts["file"] in [f.name for f in self.found])
+                said = f"it is the page of another file{same}: {shown(facts['file'])}, SHA-256 {facts['file_sha256']}"
                 self.add(about, "page", False, said)
                 continue
             if self.found[file].guarantee is None:
@@ -283,13 +297,14 @@ class _Case:
                 continue
             try:
                 self._same_promise(about, facts, self.found[file])
-                self._same_text(about, file, facts, text)
+                self._same_text(path, file, facts, text)
             except _UNREADABLE as error:  # promises and facts may be anything
                 self.add(
                     about, "text", False, f"the page cannot be written again from its facts ({type(error).__name__})"
                 )
             stated = {**facts["about"], **json.loads(facts["given"]), "page_made": None}
-            if added := [name for name, said in stated.items() if said]:
+            stated["account"] = facts["account"] if account is None else None  # compared below
+            if added := [shown(name) for name, said in stated.items() if said]:
                 self.add(about, "stated", None, f"stated by its maker alone: {', '.join(added)}")
             if facts["account"] is not None:
                 self.heads.append((facts["account"]["head"], "the head on the page"))
@@ -308,17 +323,19 @@ class _Case:
         else:
             self.add(about, "page", True, "the page is about this file, and states its promise")
 
-    def _same_text(self, about: str, file: Path, facts: Any, text: str) -> None:
-        """Write the page again, and compare what it shows."""
+    def _same_text(self, path: Path, file: Path, facts: Any, text: str) -> None:
+        """Write the page again, and compare what it shows. A page that a known key signed may be taken as it is."""
+        about, digest, said = shown(path.name), (facts["behind"] or {}).get("digest"), ""
+        seals = {found.guarantee.digest: f for f, found in self.found.items() if found.guarantee}
+        behind = seals.get(digest) if digest else None
         if facts["reported_by"] != __version__:
-            made = f"written by version {shown(str(facts['reported_by']))}, and this is {__version__}"
-            self.add(about, "text", None, f"{_OPEN}whether the page shows only this: it was {made}")
-            return
-        digest = (facts["behind"] or {}).get("digest")
-        behind = next((f for f, found in self.found.items() if digest and _seal(found) == digest), None)
-        if digest and behind is None:
-            said = f"whether the page shows only this: give {shown(facts['behind']['file'])} too, which it describes"
-            self.add(about, "text", None, f"{_OPEN}{said}")
+            said = f"it was written by version {shown(facts['reported_by'])}, and this is {__version__}"
+        elif digest and behind is None:
+            said = f"give {shown(facts['behind']['file'])} too, which it describes"
+        if said:
+            signed = self.keys and any(self._covered(path, s) for s in self.good)
+            what = "it is what was signed, not written again to compare" if signed else f"{_OPEN}if it shows only this"
+            self.add(about, "text", None, f"{what}: {said}")
             return
         here, there = (_pieces(page) for page in (carried.bare(text), page_again(file, facts, behind)))
         if here == there:
@@ -333,12 +350,10 @@ class _Case:
     def account(self, path: Path | None) -> None:
         """Check that the account knows the files, holds every head that was seen, and has room."""
         if path is None:
-            for file, found in self.found.items():
-                if found.guarantee is not None:
-                    named = account_of(found.guarantee)
-                    said = "is not named" if named is None else f"of {named!r} was not given"
-                    more = "what else was released about these people is not known"
-                    self.add(shown(file.name), "account", None, f"the account {said}: {more}")
+            for file, promise in ((f, found.guarantee) for f, found in self.found.items() if found.guarantee):
+                said = "is not named" if (named := account_of(promise)) is None else f"of {named!r} was not given"
+                said = f"the account {said}: what else was released about these people is not known"
+                self.add(shown(file.name), "account", None, said)
             return
         about = shown(path.name)
         try:
@@ -349,8 +364,11 @@ class _Case:
         left, closed = at_least(book.remaining.exact), ", and it is closed" * bool(book.closed)
         room = f"{left} of {book.currency} {at_least(book.total.exact)} is left{closed}"
         self.add(about, "account", True, f"its chain is whole, and nothing is overspent: {room}")
-        lines = {line[-64:]: line for line in path.read_text(encoding="utf-8").split("\n")[:-1]}
-        self._balances(about, book, lines)
+        *whole, torn = path.read_bytes().split(b"\n")
+        if torn:
+            self.add(about, "account", None, "its last line is unfinished and does not count")
+        lines = {line[-64:].decode(): number for number, line in enumerate(whole, 1)}
+        self._balances(about, whole, lines)
         for head, what in self.heads:
             if head.removeprefix("sha256:") not in lines:
                 said = f"it has no line {head}, {what}: it was cut back, is an older copy, or is another account"
@@ -361,36 +379,22 @@ class _Case:
                 self.add(about, "head", False, f"what was signed is about the account {charged['dataset']!r}")
             elif made.about == "account" and charged["head"].removeprefix("sha256:") in lines:
                 self.add(about, "signature", True, f"it contains the head that was signed {made.time}")
-        for file, found in self.found.items():
-            if found.guarantee is not None:
-                digest = found.guarantee.digest or f"sha256:{self.digests[file]}"
-                holds, said = _booked(found.guarantee, digest, book, lines)
-                self.add(shown(file.name), "account", holds, said)
+        for file, promise in ((f, found.guarantee) for f, found in self.found.items() if found.guarantee):
+            digest = promise.digest or f"sha256:{self.digests[file]}"
+            self.add(shown(file.name), "account", *_booked(promise, digest, book, lines))
 
-    def _balances(self, about: str, book: Account, lines: dict[str, str]) -> None:
-        """Compare the balance on each page with the account as it was then."""
+    def _balances(self, about: str, whole: list[bytes], lines: dict[str, int]) -> None:
+        """Compare what each page says about the account with the account as it was then: its first lines."""
         for page, facts in self.facts.items():
-            told, totals = facts["account"] or {}, Totals()
-            if told.get("head", "").removeprefix("sha256:") not in lines:
+            told = facts["account"] or {}
+            if (number := lines.get(told.get("head", "").removeprefix("sha256:"))) is None:
                 continue  # see the heads
-            for mark, line in lines.items():
-                totals.take(json.loads(line[:-65]))
-                if mark == told["head"].removeprefix("sha256:"):
-                    break
-            then = {"dataset": book.dataset, "currency": totals.currency, "spent": float(totals.spent)}
-            then |= {
-                "total": float(totals.limit),
-                "remaining": float(totals.limit - totals.spent),
-                "releases": len(totals.entries),
-            }
-            wrong = [name for name, value in then.items() if told.get(name) != value]
-            if wrong:
-                said = f"it states another {' and '.join(wrong)} than the account {about} had then"
-                self.add(shown(page.name), "account", False, said)
-
-
-def _seal(found: Findings) -> str | None:
-    return None if found.guarantee is None else found.guarantee.digest
+            with TemporaryDirectory() as folder:
+                then = Path(folder) / "account"
+                then.write_bytes(b"\n".join([*whole[:number], b""]))
+                was = Account(then).balance(facts["digest"] or f"sha256:{facts['file_sha256']}")
+            if wrong := " and ".join(name for name, value in was.items() if told.get(name) != value):
+                self.add(shown(page.name), "account", False, f"it states another {wrong} than {about} had then")
 
 
 def account_of(promise: Guarantee) -> str | None:
@@ -401,16 +405,21 @@ def account_of(promise: Guarantee) -> str | None:
 
 def _booked(promise: Guarantee, digest: str, book: Account, lines: Collection[str]) -> tuple[bool, str]:
     """Return whether an account knows a release, with what was found."""
-    named, spent = account_of(promise), promise.spent.exact
+    named = account_of(promise)
     if named not in (None, book.dataset):
         return False, f"it was charged to the account {named!r}, and this is {book.dataset!r}"
     if any(head.removeprefix("sha256:") not in lines for head in heads_of(promise.parameters)):
         return False, "the account has no line that the file names: it was cut back, or is another account"
     if (entry := {seal: each for each in book.entries for _, seal in each.shown}.get(digest)) is None:
         return False, f"the account does not know this file ({digest})"
-    if promise.accounting != book.currency:
-        spent = spent * spent / 2 if book.currency == "rho" else Fraction(repr(promise.epsilon))
-    if promise.model == "central" and spent > entry.price:
+    try:
+        cost = book.cost_of(promise)
+    except _UNREADABLE as error:  # its parameters may be anything
+        return False, f"the account cannot have been charged for it: {error}"
+    if cost.get("terms") != entry.terms or entry.seeded < promise.seeded:
+        return False, f"entry {entry.number} of the account states other terms than the file"
+    near = 1 if promise.accounting == book.currency else 1 + Fraction(1, 10**8)  # conversions may differ a little
+    if Fraction(cost["price"]) > entry.price * near or (promise.delta > float(entry.delta) and Fraction(cost["delta"])):
         return False, f"entry {entry.number} of the account was charged less than the file costs"
     called = entry.asked.get("file")
     later = [e.number for e in book.entries if called and e.number > entry.number and e.asked.get("file") == called]
@@ -420,12 +429,17 @@ def _booked(promise: Guarantee, digest: str, book: Account, lines: Collection[st
 
 def shown(name: str) -> str:
     """Return a name for display: what could pass for another letter, or is not seen, is spelled out behind it."""
-    odd = [c for c in name if not c.isprintable() or (c.isalpha() and "LATIN" not in unicodedata.name(c, ""))]
-    plain = "".join(c if c.isprintable() else "\ufffd" for c in name)
-    return f"{plain} [with {', '.join(f'U+{ord(c):04X}' for c in dict.fromkeys(odd))}]" if odd else name
+    odd = [c for c in name if not c.isprintable() or not unicodedata.normalize("NFD", c)[0].isascii()]
+    return f"{_plain(name)} [with {', '.join(f'U+{ord(c):04X}' for c in dict.fromkeys(odd))}]" if odd else name
+
+
+def _plain(text: str) -> str:
+    """Return a text without characters that a terminal obeys."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
 def _pieces(page: str) -> list[str]:
-    """Return a page as tags and texts. Numbers of drawings are rounded: machines may differ in the last digit."""
-    found = re.split(r"(<[^>]*>)", page)
-    return [re.sub(r"\d+\.\d+", lambda n: f"{float(n[0]):.0f}", p) if p.startswith("<") else p for p in found]
+    """Return a page as tags and texts. Places in drawings are rounded: machines may differ in the last digit."""
+    places, number = r' (?:d|x|y|cx|cy|width|height|transform)="[^"]*"', r"[0-9]+\.[0-9]+"
+    round_all = lambda m: re.sub(number, lambda n: f"{float(n[0]):.0f}", m[0])  # noqa: E731
+    return re.split(r"(<[^>]*>)", re.sub(places, round_all, page))

@@ -8,7 +8,7 @@ from typing import Any
 from discreet.core import check_place, checks, write_whole
 from discreet.errors import InvalidType
 from discreet.reporting.facts import report_facts
-from discreet.reporting.pages.carried import with_facts
+from discreet.reporting.pages.carried import OPTIONS, with_facts
 from discreet.reporting.pages.report import report_page
 from discreet.reporting.record import release_record
 
@@ -74,7 +74,7 @@ def write_report(
         text = json.dumps(release_record(facts), indent=2, ensure_ascii=False, default=str)
         write_whole(output, f"{text}\n", streams=True)
         return facts
-    again = {name: options[name] for name in ("candidates", "clusters") if options.get(name) is not None}
+    again = {name: options[name] for name in OPTIONS if options.get(name) is not None}
     write_whole(output, with_facts(report_page(facts, language), facts, language, **again), streams=True)
     return facts
 
@@ -82,7 +82,7 @@ def write_report(
 def page_again(artifact: Path, carried: dict[str, Any], behind: Path | None) -> str:
     """Return a page as it was first written, without what it carries, from its artifact and its facts."""
     given = json.loads(carried["given"])
-    known = {name: given.pop(name) for name in ("candidates", "clusters") if name in given}
+    known = {name: given.pop(name) for name in OPTIONS if name in given}
     facts = report_facts(artifact, account=carried["account"], behind=behind, **known)
     facts |= {**given, **{name: carried[name] for name in ("file", "about", "signer")}}
     return report_page(facts, carried["language"])

@@ -41,7 +41,7 @@ from discreet.core import (
     released_columns,
     row_promise,
 )
-from discreet.core.budget import Epsilon, Price, Rho, Wanted, wanted_of
+from discreet.core.budget import Approx, Epsilon, Price, Rho, Wanted, wanted_of
 from discreet.engines.passes import AxisGrids, CellCounts, GridMap, GroupedMarginal, MarginalsPass, RowMap, batch_rows
 from discreet.engines.persons import PersonTable, Weights, check_person
 from discreet.errors import DataSourceError, DiscreetWarning, InvalidArgument, InvalidType, SchemaError
@@ -154,6 +154,7 @@ def open_release(
     copies: bool = True,
     expect_rows: Any = None,
     check_first: Any = None,
+    keys: Callable[[Gate, engines.Source], Domain] | None = None,
 ) -> OpenRelease:
     """Check the arguments that all central methods share, and estimate the number of rows with noise.
 
@@ -161,7 +162,8 @@ def open_release(
     whose cells will be released, if it does not depend on the number of rows: then one pass counts cells and rows.
     ``select`` returns the columns that take part, ``gaussian`` decides whether Gaussian noise is better; both see
     public values only. Without ``copies`` weights are a column like others. With ``size_share=None`` the method
-    estimates the number of rows itself. A wrong ``n_rows`` costs accuracy, never privacy.
+    estimates the number of rows itself. A wrong ``n_rows`` costs accuracy, never privacy. ``keys`` pays for categories
+    that are selected privately, with ``delta`` and a share of ε, and returns the domain that declares them.
 
     Privacy
     -------
@@ -170,10 +172,10 @@ def open_release(
     public number. Counts that are handed on are raw; the method that releases them pays for them. If the unit is a
     person, all of this is said of the bounded table at ε/rows, or ρ/rows² (Bun and Steinke 2016, proposition 1.9).
     """
-    wanted = Wanted.read(epsilon, rho, delta, n_rows)
+    wanted = Wanted.read(epsilon, rho, None if keys else delta, n_rows)
     share, public, stream = _shared(wanted, random_state, n_rows, size_share)
     check_ledger(ledger)
-    source = engines.open(table(X, _declared_width(domain), _declared_names(domain)), dialect=dialect_of(domain))
+    source = raw = engines.open(table(X, _declared_width(domain), _declared_names(domain)), dialect=dialect_of(domain))
     if isinstance(domain, tuple):
         source.check_numbers()
     declared = as_domain(domain, source.names)
@@ -182,7 +184,13 @@ def open_release(
     groups = unit.group if isinstance(unit, Person) else ()
     weights = Weights.of(declared) if copies else None
     more = [*groups, *declared.weights]
-    source = bind(source, declared, declared.select(list(dict.fromkeys([*axes.names, *more]))) if more else axes)
+
+    def bound() -> engines.Source:
+        return bind(raw, declared, declared.select(list(dict.fromkeys([*axes.names, *more]))) if more else axes)
+
+    source = bound()
+    if keys is not None and source.remote:
+        raise SchemaError("keys of a Spark frame cannot be selected privately; declare the categories")
     assumed = (PUBLIC_DOMAIN, *row_promise(declared), *map(CALIBRATED.format, declared.weights))
     units = 1 if weights is None else weights.units
     if isinstance(unit, Person):
@@ -198,8 +206,13 @@ def open_release(
     checking = _check_of_table(check_first, wanted, len(axes), unit, expected, wide=wide)
     asked = {**(asked or {}), "columns": list(axes.names)}
     charged = {"random_state": stream, "ledger": ledger, "job": job, "asked": asked, "copies": units}
-    gate = Gate.open(wanted, gaussian=wide, unit=unit, **charged)
-    wanted_axes = declared.select([*axes.names, *declared.weights]) if weights else axes
+    whole_price = wanted if keys is None else Approx(wanted.pure, checks.slack(delta))
+    gate = Gate.open(whole_price, gaussian=wide, unit=unit, **charged)
+    if keys is not None:
+        declared = keys(gate, source)
+        axes = check_columns(declared, select=select, copies=copies)
+        source = bound()
+    wanted_axes = Domain._of([*axes, *declared.select(declared.weights)], named=axes.named) if weights else axes
     whole = source
     if isinstance(unit, Person):
         source, person = _bounded(source, declared, wanted_axes, unit, gate)
@@ -238,7 +251,7 @@ def _check_of_table(
     if not price < whole or not law_for(price, moves).drawable:
         said = f"a small part of the budget of epsilon {wanted.pure.shown:g}"
         raise InvalidArgument("check_first", check_first, said, f"check_first={wanted.pure.shown / 10:g}")
-    error = math.sqrt(law_for(_of_row(price, unit), moves).variance)
+    error = math.sqrt(law_for(of_row(price, unit), moves).variance)
     if expected and error > (most := readable_error(expected)):
         more = Fraction(error / most)
         enough = (price * more**2).at(wanted.delta) if isinstance(price, Rho) and wanted.delta else stated.shown * more
@@ -248,11 +261,11 @@ def _check_of_table(
     return price
 
 
-def _of_row(price: Price, unit: Unit | None) -> Price:
+def of_row(price: Price, unit: Unit | None, *, grouped: bool = False) -> Price:
     """Return what a price of one unit is for one row; the most it can be where the number of rows is to be found."""
     if not isinstance(unit, Person) or unit.rows == "auto":
         return price
-    return price / (unit.l2_squared(grouped=False) if isinstance(price, Rho) else unit.l1)
+    return price / (unit.l2_squared(grouped=grouped) if isinstance(price, Rho) else unit.l1)
 
 
 def _look_first(
@@ -269,7 +282,7 @@ def _look_first(
     """
     every = Domain({c.name: {**declared.to_dict()[c.name], "missing": "own"} for c in released_columns(declared)})
     own, person = every.select(axes.names), gate.person
-    line = gate.hold("check: rows and missing values", _of_row(price, person), "sequential")
+    line = gate.hold("check: rows and missing values", of_row(price, person), "sequential")
     if person is not None:
         source = PersonTable(source, person, every, own, gate.free.key(8)).bounded(person.l1)
     grid = AxisGrids(own, (1,) * len(own), (False,) * len(own))

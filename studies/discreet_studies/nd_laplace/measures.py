@@ -20,7 +20,7 @@ from sklearn.metrics import (
 from discreet import noise
 from discreet.core import Domain, FloatArray, IntArray
 from discreet.evaluation import membership_attack, nicv_ratio, reconstruction_attack
-from discreet.metric import NDLaplace, equal_privacy
+from discreet.metric import NDLaplace
 from discreet_studies.as_published.laplace import (
     column_laplace,
     published_noise,
@@ -35,6 +35,7 @@ from discreet_studies.measured.points import advantage_bound, best_advantage
 from discreet_studies.nd_laplace import data
 from discreet_studies.nd_laplace.clusters import cluster_after_noise
 from discreet_studies.nd_laplace.resampling import resampled_rate
+from discreet_studies.nd_laplace.rivals import equal_privacy
 
 #: Clusters of k-means, clusters of the hierarchical method and least neighbours of OPTICS: by set, and by columns with
 #: 4 for "four and more", as published.
@@ -274,7 +275,7 @@ def equal(setting: Setting) -> Numbers:
     elif method == "column_laplace":
         Z = column_laplace(X, total, Domain.box([-1.0] * n, [1.0] * n), seed)
     else:
-        Z = equal_privacy(method, total, Domain.box([-1.0] * n, [1.0] * n), random_state=seed).transform(X)
+        Z = equal_privacy(method, total, Domain.box([-1.0] * n, [1.0] * n), seed).transform(X)
     labels = _labels(np.asarray(Z), name, "k-means", seed)
     return {"ami": float(adjusted_mutual_info_score(_reference(name, "right", n, "k-means"), labels))}
 

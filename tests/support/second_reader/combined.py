@@ -188,7 +188,14 @@ def _marginals(case: Case) -> Objections:
 
 def _answer(case: Case) -> Objections:
     labels, values = case.made.extra["labels"], case.made.extra["values"]
-    if list(labels) != list(case.columns["town"]["categories"]):
+    towns = list(case.columns["town"]["categories"])
+    if case.made.extra["option"] == "delta":  # by keys that were selected for a part of epsilon, and delta
+        keys = dict.fromkeys(key for key, _ in labels)
+        towns = [(key, town) for key in keys for town in towns]
+        line = case.promise["ledger"][0]
+        if line["label"] != "keys of note" or line["draws"][0]["law"] != "selection" or not case.promise["delta"]:
+            yield f"keys are not paid for: {line}"
+    if list(labels) != towns:
         yield f"a histogram of {labels}"
     if any(value != round(value) for value in values):
         yield "a noisy count is not a whole number"

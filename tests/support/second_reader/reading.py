@@ -204,7 +204,8 @@ def _drawn(promise: dict[str, Any], line: dict[str, Any], unit: str) -> Objectio
         persons = people_hidden(promise)
         if draw["law"] == "gaussian":  # what counts is a sum of squares, largest where all rows are in one cell
             persons *= persons
-        if persons and draw["rows"] != persons and line["label"] != "rows per person":
+        # Keys are selected, and rows per person chosen, for whole persons.
+        if persons and draw["law"] != "selection" and draw["rows"] != persons and line["label"] != "rows per person":
             yield f"{line['label']!r} is for {draw['rows']} rows of a person, who has {persons}"
 
 

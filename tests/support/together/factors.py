@@ -33,7 +33,7 @@ PERSONS = ("person", "person, ids missing")
 OPTIONS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("grid", "tree", "k-means", "lloyd", "regression"), ("delta", "rho")),
     "marginals": ("delta", "rho", "escape"),
-    "session": (),
+    "session": ("delta",),  # with private keys
     "ordered": (),
     "perturb": ("escape",),
     "oracle": (),

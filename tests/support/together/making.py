@@ -191,7 +191,8 @@ def _by_estimator(
         return {"payload": model.moments_.values.tobytes(), "kind": "moments", "promise": model.guarantee_}, path
     if method == "session":
         session = dc.QuerySession(data, ledger, domain=declared, **_more(given))
-        answer = session.histogram("town", epsilon=EPSILON)
+        keys = {"by": "note", "keys": "private", "delta": DELTA} if given["option"] == "delta" else {}
+        answer = session.histogram("town", epsilon=EPSILON, **keys)
         if given["output"] != "memory":
             answer.save(place / f"answer.{suffix}")
         path = place / "answer.guarantee.json"
@@ -213,7 +214,7 @@ def _by_estimator(
 
 def _more(given: dict[str, str]) -> dict[str, Any]:
     """Return the name that the option would have, for methods without it."""
-    return {"delta": {"delta": DELTA} if given["method"] in ("session", "ordered") else {},
+    return {"delta": {"delta": DELTA} if given["method"] == "ordered" else {},
             "rho": {"rho": RHO} if given["method"] in ("session", "ordered") else {},
             "l": {"l_diversity": 2}, "t": {"t_closeness": 0.5},
             "suppress": {"suppress": 0.3}, "keep": {"keep": ["note"]},

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.clustering.central.estimator import Centers
 from discreet.clustering.central.packing import pack
-from discreet.clustering.leaves.columns import distance_units, no_part, select_columns, within_values
+from discreet.clustering.leaves.columns import distance_units, left_out, no_part, select_columns, within_values
 from discreet.clustering.options import COLUMNS, SCALE
 from discreet.core import Declared, Domain, FloatArray, option
 from discreet.core import options as shared
@@ -97,7 +97,9 @@ class DPLloyd(Declared, Centers):
         self.cluster_centers_ = centers = within_values(domain, centers)
         # With a public number of rows there is no noisy one to judge by.
         spread = opening.n_rows_variance
-        self.note_ = "" if spread is None else empty_text(opening.n_rows, spread)
+        empty = "" if spread is None else empty_text(opening.n_rows, spread)
+        said = left_out(opening.declared, domain.names, fix=self.columns is None)
+        self.note_ = "; ".join(filter(None, [said, empty]))
         facts = {"method": "DPLloyd", "n_clusters": k, "iterations": steps, "scale": self.scale}
         facts |= no_part(opening.declared, domain)
         self.guarantee_ = opening.book(opening.promise(facts).seal(np.ascontiguousarray(centers).tobytes()))

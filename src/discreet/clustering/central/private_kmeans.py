@@ -101,7 +101,7 @@ class PrivateKMeans(Declared, Centers):
             '"auto" chooses by the noisy number of rows, the domain, the number of clusters and the budget. "lift" is '
             "for a dozen columns or more: groups on the axes of a random projection, and their means in all columns. "
             '"marginals" lets categories take part: it clusters the rows of a `MarginalSynopsis`, with every column of '
-            "the same weight. "
+            "the same weight, whatever `scale` and `refine` say. "
             "If you pass an estimator, only its settings are used; budget, domain, numbers of rows and clusters, and "
             "seed are those of this object."
         ),
@@ -142,6 +142,7 @@ class PrivateKMeans(Declared, Centers):
 
     def fit(self, X: Any, y: Any = None) -> PrivateKMeans:
         """Release a synopsis, cluster it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
+        self._mixed: mixed.MixedMap | None = None
         if isinstance(self.synopsis, str) and self.synopsis == "marginals":
             return self._fit_mixed(X)
         opening, choice, released = self._release(X)
@@ -163,7 +164,7 @@ class PrivateKMeans(Declared, Centers):
         self.guarantee_ = opening.book(released.guarantee)
         self.cluster_centers_, self.cluster_weights_ = found.centers, found.weights
         self.cluster_std_errors_, self.cluster_may_be_noise_ = found.std_errors, found.may_be_noise
-        said = left_out(opening.declared, opening.domain.names)
+        said = left_out(opening.declared, opening.domain.names, fix=self.columns is None)
         doubtful = 0 if found.may_be_noise is None else int(found.may_be_noise.sum())
         noise = f"{doubtful} of {len(found.centers)} clusters may be noise" if doubtful else ""
         self.suggestion_ = found.suggestion
@@ -177,7 +178,7 @@ class PrivateKMeans(Declared, Centers):
 
     def _fit_mixed(self, X: Any) -> PrivateKMeans:
         """Cluster numbers and categories together (`discreet.clustering.central.mixed`)."""
-        self._settings()
+        self.check()
         self.synopsis_ = released = self._marginals().fit(X).synopsis_
         self._declared = as_domain(self.domain, released.domain.names)
         self.domain_ = mixed.mixed_columns(released.domain, self.columns)
@@ -195,8 +196,7 @@ class PrivateKMeans(Declared, Centers):
 
     def _cells(self) -> Any:
         check_fitted(self)
-        mapped = isinstance(self.synopsis, str) and self.synopsis == "marginals"
-        return self._mixed if mapped else super()._cells()
+        return self._mixed or super()._cells()
 
     def release(self, X: Any) -> Synopsis:
         """Release the synopsis that `fit` would cluster, and look for no clusters: other clusterers may."""
@@ -218,6 +218,7 @@ class PrivateKMeans(Declared, Centers):
         """Refuse what no table could be clustered with: what `fit` refuses before it reads a row."""
         named, fits, select = self._settings()
         if named is not None and named.method == "marginals":
+            check_release(self, lambda domain, epsilon: None, lambda domain: mixed.mixed_columns(domain, self.columns))
             self._marginals().check()
             return
         check_release(self, fits, select)

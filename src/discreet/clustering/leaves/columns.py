@@ -45,15 +45,16 @@ def cluster_columns(domain: Domain, columns: Sequence[str] | None = None) -> tup
     return domain.select(list(columns)).names  # refuses unknown and repeated ones
 
 
-def left_out(domain: Domain, chosen: Sequence[str]) -> str:
-    """Say which columns take no part in clustering, and why; nothing if all do."""
+def left_out(domain: Domain, chosen: Sequence[str], *, fix: bool = False) -> str:
+    """Say which columns take no part in clustering, and why; nothing if all do. ``fix`` adds how categories could."""
     rest = [c for c in domain if c.name not in chosen and c.role not in NAMING]
     if not rest:
         return ""
     text = f"clustered on {', '.join(chosen)}; {', '.join(c.name for c in rest)} took no part"
-    return text + (
-        ": the mean of categories is not a place" if all(isinstance(c, (Categorical, Code)) for c in rest) else ""
-    )
+    if all(isinstance(c, (Categorical, Code)) for c in rest):
+        text += ": the mean of categories is not a place"
+    more = '; with PrivateKMeans(synopsis="marginals") categories take part'
+    return text + more * (fix and any(isinstance(c, Categorical) for c in rest))
 
 
 def distance_units(domain: Domain, scale: str) -> FloatArray:

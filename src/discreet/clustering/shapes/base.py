@@ -6,7 +6,7 @@ Leaves that hold no more than noise explains are left out first (`Leaves`); the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -164,12 +164,3 @@ def _by_weight(labels: IntArray, weights: FloatArray) -> IntArray:
     out = np.full(len(labels), -1)
     out[inside] = rank[place]
     return out
-
-
-def for_the_heaviest(leaves: Leaves, most: int, label: Callable[[IntArray], IntArray]) -> IntArray:
-    """Label the heaviest leaves, at most ``most``; the others get the label of the nearest of them."""
-    if len(leaves.points) <= most:
-        return label(np.arange(len(leaves.points)))
-    kept = np.sort(np.argsort(-leaves.weights, kind="stable")[:most])
-    found: IntArray = label(kept)[spatial.cKDTree(leaves.points[kept]).query(leaves.points)[1]]
-    return found

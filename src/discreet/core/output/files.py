@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from discreet.errors import DataSourceError
+from discreet.errors import DataSourceError, FormatError
 
 #: Ending of the name of a guarantee file.
 PROMISE_ENDING = ".guarantee.json"
@@ -235,6 +235,8 @@ def payload_of(path: str | Path) -> Iterator[bytes]:
     place = Path(path).expanduser()
     files = sorted(p for p in place.iterdir() if not p.name.startswith((".", "_"))) if place.is_dir() else [place]
     for name in files:
+        if name.is_dir():
+            raise FormatError(f"{place.name} has a folder in it, {name.name!r}, which no seal covers")
         with name.open("rb") as file:
             while block := file.read(_BLOCK):
                 yield block

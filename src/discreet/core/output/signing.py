@@ -54,22 +54,17 @@ class Statement:
 
     def to_bytes(self) -> bytes:
         """Return the exact bytes that are signed: fields of type (1 byte), length (8 bytes, big-endian) and value."""
-        charged = self.account or {}
-        entry = charged.get("entry")
-        parts: list[tuple[bytes, bytes | None]] = [(b"A", self.about.encode())]
+        charged, entry = self.account or {}, (self.account or {}).get("entry")
+        parts = [(b"A", self.about.encode())]
         parts += [(b"F", bytes.fromhex(digest) + name.encode()) for name, digest in self.files]
         parts += [(b"P", bytes.fromhex(digest) + name.encode()) for name, digest in self.pages]
-        parts += [
-            (b"G", None if self.guarantee is None else bytes.fromhex(self.guarantee)),
-            (b"D", charged["dataset"].encode() if charged else None),
-            (b"E", None if entry is None else str(entry).encode()),
-            (b"H", charged["head"].encode() if charged else None),
-            (b"V", self.version.encode()),
-            (b"T", self.time.encode()),
-            (b"N", self.name.encode()),
-            (b"K", bytes.fromhex(self.key)),
-        ]
-        return _MAGIC + b"".join(t + len(v).to_bytes(8, "big") + v for t, v in parts if v is not None)
+        parts += [] if self.guarantee is None else [(b"G", bytes.fromhex(self.guarantee))]
+        parts += [(b"D", charged["dataset"].encode())] if charged else []
+        parts += [] if entry is None else [(b"E", str(entry).encode())]
+        parts += [(b"H", charged["head"].encode())] if charged else []
+        parts += [(b"V", self.version.encode()), (b"T", self.time.encode()), (b"N", self.name.encode())]
+        parts += [(b"K", bytes.fromhex(self.key))]
+        return _MAGIC + b"".join(kind + len(value).to_bytes(8, "big") + value for kind, value in parts)
 
     def valid(self) -> bool:
         """Return whether all fields have their form: then no other statement has these bytes."""
@@ -225,13 +220,14 @@ class SigningKey:
 
 def asked_passphrase(path: str | Path, *, new: bool = False) -> str:
     """Return the passphrase of a key from the environment, or ask for it (twice if it is ``new``)."""
-    if (said := os.environ.get(PASSPHRASE)) is not None:
-        return said
-    if not sys.stdin.isatty():
-        raise DataSourceError(f"key: {str(path)!r} needs a passphrase, and there is no terminal; set {PASSPHRASE}")
-    said = getpass.getpass(f"Passphrase of {path}: ")
-    if new and said != getpass.getpass("The same again: "):
-        raise DataSourceError("key: the two passphrases differ; nothing was written; try again")
+    if (said := os.environ.get(PASSPHRASE)) is None:
+        if not sys.stdin.isatty():
+            raise DataSourceError(f"key: {str(path)!r} needs a passphrase, and there is no terminal; set {PASSPHRASE}")
+        said = getpass.getpass(f"Passphrase of {path}: ")
+        if new and said != getpass.getpass("The same again: "):
+            raise DataSourceError("key: the two passphrases differ; nothing was written; try again")
+    if new and not said:
+        raise DataSourceError("key: the passphrase is empty; nothing was written; choose one, or use --no-passphrase")
     return said
 
 

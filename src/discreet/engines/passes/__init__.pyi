@@ -19,7 +19,6 @@ from .moments import COEFFICIENT as COEFFICIENT
 from .moments import MOST_COEFFICIENT as MOST_COEFFICIENT
 from .moments import UNIT as UNIT
 from .moments import Design as Design
-from .moments import GradientPass as GradientPass
 from .moments import MomentsPass as MomentsPass
 from .tally import DENSE_LIMIT as DENSE_LIMIT
 from .tally import CellCounts as CellCounts

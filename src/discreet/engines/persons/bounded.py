@@ -258,7 +258,7 @@ class PersonTable:
 
     def __init__(self, source: Source, person: Person, declared: Domain, axes: Domain, key: WordArray) -> None:
         names = [name for name in person.group if name not in axes.names]
-        wanted = declared.select([*axes.names, *names]) if names else axes
+        wanted = Domain._of([*axes, *declared.select(names)], named=axes.named) if names else axes
         column = declared.column(person.column) if person.column in declared.names else None
         self._axes, self._per_group = axes, person.per_group
         groups = tuple(wanted.position(name) for name in person.group)
@@ -311,6 +311,12 @@ class PersonKeys:
         else:
             self._texts(values, p0, p1, known)
         return p0, p1, known
+
+    def texts(self, values: pa.Array) -> pa.Array:
+        """Return the words of every row's person as text, null for rows without one."""
+        p0, p1, known = self.words(values)
+        first, second = (pa.array(words).cast(pa.large_string()) for words in (p0, p1))
+        return pc.if_else(pa.array(known), pc.binary_join_element_wise(first, second, pa.scalar("-", first.type)), None)
 
     def _inside(self, values: pa.Array) -> BoolArray:
         """Return which rows are within declared bounds; all that hold anything where there are none."""

@@ -233,6 +233,10 @@ def _level(value: Any) -> bool:
     return _number(value) or value == "inf"
 
 
+def _diversity(value: Any) -> bool:
+    return value in ("distinct", "entropy", "recursive")
+
+
 def _whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
@@ -250,7 +254,7 @@ _SHAPE: dict[str, Any] = {
     "required": {
         "k": _whole,
         "probabilistic_k": _whole,
-        "l": {"kind": _text, "least": _number, "c": _number, "counts": _text},
+        "l": {"kind": _diversity, "least": _number, "c": _number, "counts": _text},
         "t": {"kind": _text, "most": _number, "counts": _text},
         "k_by_columns": {"least": _whole, "columns": [[_text]]},
     },
@@ -259,7 +263,7 @@ _SHAPE: dict[str, Any] = {
         "probabilistic_k": _whole,
         "l": {"*": _level},
         "t": {"*": _number},
-        "l_kind": _text,
+        "l_kind": _diversity,
         "t_kind": {"*": _text},
         "largest_share": _share,
         "k_by_columns": {"least": _whole, "columns": [[_text]]},

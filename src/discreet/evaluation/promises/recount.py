@@ -16,6 +16,8 @@ from discreet.evaluation.promises.declared import Parts, odd_cells, odd_values, 
 
 #: What printed figures may be off by.
 _SLACK = 1e-6
+#: Rules that are counted, or known not to be countable.
+_RULES = ("k", "l", "t", "k_by_columns", "probabilistic_k")
 #: The values of a class, as numbers, and how often each occurs.
 Group: TypeAlias = tuple[IntArray, IntArray]
 
@@ -89,6 +91,9 @@ class _Count:
             self.failures += odd_values(table, [*parts.sensitive, *parts.kept], self.domain)
             if not str(facts.get("output")).startswith("changed"):  # noise may leave the bounds by design
                 self.failures += odd_cells(table, parts, self.domain, facts.get("labels") or {})
+        other = [name for name in self.required if name not in _RULES]
+        other += [] if "required" in facts else ["something else than rules"]
+        self.notes += [f"not checkable: {name} is promised, which cannot be counted here" for name in other]
         if facts.get("output") == "sample":
             self.notes.append("not checkable: its rows were drawn from cells, and k, l and t are those of the cells")
         elif "k_by_columns" in self.required:
@@ -97,6 +102,8 @@ class _Count:
         elif self.required.get("k") is None:
             drawn = "not checkable: its k is a chance, over swaps that the table does not show"
             self.notes.append(drawn if "probabilistic_k" in self.required else "it promises no k")
+            if self.reached.get("k") is not None:
+                self.failures.append("a k is stated as reached, and none is promised")
         elif not parts.shown:
             self.failures.append("a k is promised, and the table holds none of its quasi-identifiers")
         elif table.num_rows:

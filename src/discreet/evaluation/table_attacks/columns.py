@@ -111,7 +111,8 @@ def _owners(table: pa.Table, person: str | None) -> IntArray:
     if person is None or person not in table.column_names:
         return own
     code = as_texts(table[person]).dictionary_encode().indices
-    return np.where(code.is_null(), table.num_rows + own, code.fill_null(0)).astype(np.int64)
+    found: IntArray = np.where(code.is_null(), table.num_rows + own, code.fill_null(0)).astype(np.int64)
+    return found
 
 
 def column_names(label: str, given: Any) -> list[str]:
@@ -136,7 +137,8 @@ def _column(
         coded = [np.clip(Encoder(declared, d).arrow(c.combine_chunks()), declared.low, declared.high) for c, d in read]
         if isinstance(cells, Sets):
             labels = len(cells.members[0]) - 1
-            return Column(name, cells, *(np.nan_to_num(np.floor(c), nan=labels) for c in coded), labels)
+            own, others = (np.nan_to_num(np.floor(c), nan=labels) for c in coded)
+            return Column(name, cells, own, others, labels)
         if cells is not None:
             return Column(name, cells, coded[0], coded[1], 0)
     truth, other = (as_numbers(column) for column in people)

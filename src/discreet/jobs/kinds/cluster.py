@@ -59,7 +59,7 @@ KIND = Kind(
         option("center", "numbers", "",
             [0.5, 0.5]),
         option("algorithm", "text", "Algorithm that finds the clusters; density also finds their number.", "k-means",
-            default="k-means", choices=("k-means", "density", "spectral", "gaussians"), arguments=()),
+            default="k-means", choices=("k-means", "density", "gaussians"), arguments=()),
         *CENTRAL,
     ),
     outputs=(

@@ -40,7 +40,7 @@ KIND = Kind(
     data=TABLE,
     schema="needed",
     own=(
-        option("query", "text", "COUNT, SUM, AVG, VARIANCE, MEDIAN, PERCENTILE_CONT; WHERE, GROUP BY, LEFT JOIN.",
+        option("query", "text", "COUNT, SUM, AVG, STDDEV, MEDIAN; WHERE, GROUP BY, LEFT JOIN, ORDER BY, LIMIT.",
             "SELECT sex, AVG(cost) FROM t WHERE age > 30 GROUP BY sex", positional=True, required=True, shown=True),
         replace(EPSILON, required=False, shown=True),
         option("delta", "number", "With a delta, Gaussian noise is used where it is narrower; private keys need one.",

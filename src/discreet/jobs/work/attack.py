@@ -140,10 +140,10 @@ def _recognised(job: Job) -> _Target:
         raise FormatError(f"{path.name} is a {what}; attack the released file")
     if given.get("kind") == "centers" or "radius" in given:
         columns = _numeric(job, job.read_domain())
-        rows, law = read_rows(job.table(job.data), columns)[0], None
-        if "radius" in given:
-            law = metric.NDLaplace(epsilon=given["epsilon"], radius=given["radius"], domain=columns)
-        return _Target("points", "centers" if law is None else "points", rows, columns, law, len(rows) > 0)
+        rows = read_rows(job.table(job.data), columns)[0]
+        level = {name: given[name] for name in ("epsilon", "radius") if name in given}
+        noisy = metric.NDLaplace(domain=columns, **level) if "radius" in given else None
+        return _Target("points", "centers" if noisy is None else "points", rows, columns, noisy, len(rows) > 0)
     return _Target("a table without a guarantee", "table", engines.open(job.table(job.data)), schema)
 
 
@@ -204,9 +204,9 @@ def _on_table(job: Job, target: _Target, name: str, stream: Any) -> Iterator[tup
         secrets = [options["column"]] if "column" in options else _columns(target, "sensitive")
         for secret in [n for n in secrets or known if n in there][: None if secrets else _MOST_SECRETS]:
             rest = [n for n in known if n != secret]
-            near = {"tolerance": options["within"]} if "within" in options else {}
+            near: dict[str, Any] = {"tolerance": options["within"]} if "within" in options else {}
             if rest:
-                found = evaluation.inference(*sides, secret=secret, known=rest, **near, **more)
+                found = evaluation.inference(*sides, **{"secret": secret, "known": rest, **more, **near})
                 yield found, {**unit, "column": secret, "known": rest}
 
 

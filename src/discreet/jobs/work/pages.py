@@ -22,7 +22,7 @@ def check(job: Job) -> None:
 
 def _report(job: Job) -> JobResult:
     from discreet.accounts import Account
-    from discreet.jobs.charging import balance, released_digest
+    from discreet.jobs.charging import released_digest
     from discreet.jobs.work.files import read_lines
     from discreet.reporting import kind_of, report_facts, write_report
 
@@ -49,7 +49,7 @@ def _report(job: Job) -> JobResult:
     if isinstance(given.get("candidates"), str):
         given["candidates"] = read_lines(job.place(given["candidates"]))
     if "account" in given:
-        given["account"] = balance(Account(job.place(given["account"])), released_digest(artifact))
+        given["account"] = Account(job.place(given["account"])).balance(released_digest(artifact))
     facts = (
         report_facts(artifact, **given)
         if output is None

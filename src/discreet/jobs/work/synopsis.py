@@ -120,8 +120,7 @@ def _found(made: Synopsis, job: Job, n_clusters: int | str, given: dict[str, Any
         given = {name: value for name, value in given.items() if name != "max_clusters"}
         hills: ClusterResult = clustering.DensityClusters(**given).fit(made).clusters_
         return hills
-    others = {"spectral": clustering.SpectralClusters, "gaussians": clustering.GaussianClusters}
-    found: ClusterResult = others[algorithm](n_clusters, **given).fit(made).clusters_
+    found: ClusterResult = clustering.GaussianClusters(n_clusters, **given).fit(made).clusters_
     return found
 
 

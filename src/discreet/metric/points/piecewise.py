@@ -1,6 +1,6 @@
 """Numbers of a table reported column by column, with a promise for *any* two rows of the box.
 
-To compare with `NDLaplace`, use the same total privacy: see `equal_privacy`. Published comparisons spent the whole ε on
+To compare with `NDLaplace`, use its ``epsilon_at_diameter`` as the total. Published comparisons spent the whole ε on
 every column, so that a row of d columns cost dε.
 """
 

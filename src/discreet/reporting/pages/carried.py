@@ -17,6 +17,9 @@ _SAME = ("file", "bytes", "file_sha256", "kind", "digest", "account", "about", "
 _MORE = ("format", "format_version", "promise", "seeded", "signer", "language", "given", "shown")
 #: What `report_facts` cannot find in the file again.
 GIVEN = ("attacks", "audits", "comparison")
+#: Arguments of `report_facts` that are no files.
+OPTIONS = ("candidates", "clusters")
+_TEXTS = ("file", "file_sha256", "given", "shown", "language", "reported_by")
 
 
 def _element(name: str) -> re.Pattern[str]:
@@ -54,10 +57,13 @@ def read(text: str) -> dict[str, Any]:
     try:
         facts = json.loads(text)
         whole = set(facts) == {*_SAME, *_MORE} and (facts["format"], facts["format_version"]) == ("discreet.page", 1)
-        texts = all(isinstance(facts[key], str) for key in ("file", "file_sha256", "given", "shown", "language"))
+        texts = all(isinstance(facts[key], str) for key in _TEXTS)
+        texts &= all(isinstance(text, (str, type(None))) for text in (*facts["about"].values(), facts["signer"]))
         charged = facts["account"] is None or isinstance(facts["account"]["head"], str)
-        nested = all(isinstance(each, dict) for each in (facts["promise"], facts["about"], json.loads(facts["given"])))
-        if not (whole and texts and charged and nested):
+        drawn = facts["behind"] is None or all(isinstance(facts["behind"][key], str) for key in ("file", "digest"))
+        # Anything else that is given would replace what the file says.
+        given = not {*json.loads(facts["given"]).keys()} - {*GIVEN, *OPTIONS}
+        if not (whole and texts and charged and drawn and given and isinstance(facts["promise"], dict)):
             raise ValueError
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise FormatError("the page carries no facts that this version can read") from None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -51,7 +50,6 @@ class Answer(Frames):
     _keys: Mapping[str, pa.Array] = field(default_factory=dict)
     #: The asked quantiles of figures that have several.
     _shares: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    _order: Any = None
 
     @property
     def value(self) -> Any:
@@ -64,22 +62,18 @@ class Answer(Frames):
     @property
     def few(self) -> Any:
         marks = [found.few for found in self._found.values() if found.few is not None]
-        return self._picked(np.logical_or.reduce(marks)) if marks else None
+        return np.logical_or.reduce(marks) if marks else None
 
     @property
     def labels(self) -> list[Any]:
-        columns = [self._picked(np.array([*array.to_pylist(), None], object)[:-1]) for array in self._keys.values()]
-        names = list(self._keys)
-        rows = []
-        for row in zip(*columns, strict=True):
-            at = dict(zip(names, row, strict=True))
-            made = [
-                (None if at[n] is None else (at[n], at[f"{n[:-5]}_to"])) if f"{n[:-5]}_to" in at else at[n]
-                for n in names
-                if not (n.endswith("_to") and f"{n[:-3]}_from" in at)
-            ]
-            rows.append(made[0] if len(made) == 1 else tuple(made))
-        return rows
+        held, columns = {name: array.to_pylist() for name, array in self._keys.items()}, []
+        for name, values in held.items():
+            if (other := f"{name.removesuffix('_from')}_to") in held and name.endswith("_from"):
+                pairs = zip(values, held[other], strict=True)
+                columns.append([None if low is None else (low, high) for low, high in pairs])
+            elif not (name.endswith("_to") and f"{name.removesuffix('_to')}_from" in held):
+                columns.append(values)
+        return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return the ends of a confidence interval, of every number by itself; over the noise, the rows being fixed."""
@@ -94,24 +88,20 @@ class Answer(Frames):
         With several figures, the columns of each begin with its name. With several quantiles, a group has a row for
         each of them.
         """
-        many = next((shares for shares in self._shares.values()), ())
-        times, made = max(len(many), 1), {}
-        size = len(next(iter(self._found.values())).value)
-        order = np.repeat(np.arange(size) if self._order is None else self._order, times)
-        for name, array in self._keys.items():
-            made[name] = array.take(pa.array(order))
-        if len(many):
-            made["q"] = pa.array(np.tile(many, len(order) // times))
-        at = np.tile(np.arange(times), len(order) // times)
+        many = next(iter(self._shares.values()), ())
+        size, times = self._size, max(len(many), 1)
+        row, at = np.repeat(np.arange(size), times), np.tile(np.arange(times), size)
+        made = {name: array.take(pa.array(row)) for name, array in self._keys.items()}
+        if many:
+            made["q"] = pa.array(np.tile(many, size))
         for name, found in self._found.items():
             low, high = found.ends(level)
             before = f"{name}_" if len(self._found) > 1 else ""
             columns = {name if before else "estimate": found.value, f"{before}std_error": found.std_error}
             for label, array in {**columns, f"{before}low": low, f"{before}high": high}.items():
-                made[label] = pa.array(array[order] if array.ndim == 1 else array[order, at])
+                made[label] = pa.array(array[row] if array.ndim == 1 else array[row, at])
         if self.few is not None:
-            marks = [found.few for found in self._found.values() if found.few is not None]
-            made["few"] = pa.array(np.logical_or.reduce(marks)[order])
+            made["few"] = pa.array(self.few[row])
         return pa.table(made)
 
     def to_dict(self) -> dict[str, Any]:
@@ -142,18 +132,32 @@ class Answer(Frames):
         groups: dict[Any, list[int]] = {}
         for i, label in enumerate(self.labels):
             groups.setdefault(label[:-1] if grouped else (), []).append(i)
-        order = [i for members in groups.values() for i in sorted(members, key=lambda i: -value[i])[:k]]
-        return replace(self, _order=np.array(order, np.int64))
+        return self._taken([i for members in groups.values() for i in sorted(members, key=lambda i: -value[i])[:k]])
 
-    def _picked(self, array: Any) -> Any:
-        return array if self._order is None else array[self._order]
+    def ordered(self, by: Sequence[tuple[str, bool]], most: int | None) -> Answer:
+        """Sort the groups by keys or noisy figures, falling or not, and keep the first. Post-processing."""
+        order = list(range(self._size))
+        for name, falls in reversed(by):
+            keys = self._keys.get(name, self._keys.get(f"{name}_from"))
+            column = self._found[name].value.tolist() if keys is None else keys.to_pylist()
+            ranks: list[Any] = [(1,) if found is None else (0, found) for found in column]
+            order.sort(key=ranks.__getitem__, reverse=falls)
+        return self._taken(order[:most])
+
+    @property
+    def _size(self) -> int:
+        return len(next(iter(self._found.values())).value)
+
+    def _taken(self, order: list[int]) -> Answer:
+        at = np.array(order, np.int64)
+        keys = {name: array.take(pa.array(at)) for name, array in self._keys.items()}
+        return replace(self, _found={name: found.taken(at) for name, found in self._found.items()}, _keys=keys)
 
     def _shape(self, name: str, array: Any) -> Any:
         """Return the numbers of a figure as users see them: by group and quantile, where there are several."""
-        array = self._picked(array)
         if array.ndim > 1 and name not in self._shares:
             array = array[:, 0]
-        if self._keys:
+        if self._keys or not len(array):
             return array
         return array[0] if array[0].ndim else array[0].item()
 
@@ -168,9 +172,6 @@ def _text(number: Any) -> str:
 
 def _key(label: Any) -> str:
     if isinstance(label, tuple):
-        return (
-            " to ".join(map(_key, label))
-            if all(isinstance(x, (int, float)) for x in label)
-            else "/".join(map(_key, label))
-        )
-    return f"{label:g}" if isinstance(label, float) and not math.isnan(label) else str(label)
+        between = " to " if all(isinstance(x, (int, float)) for x in label) else "/"
+        return between.join(map(_key, label))
+    return f"{label:g}" if isinstance(label, float) else str(label)

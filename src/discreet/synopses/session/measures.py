@@ -44,7 +44,7 @@ _CELLS, _PARTS = 2**10, 2**4
 #: Distinct values that are told apart at most.
 _MOST_VALUES = 2**20
 
-Ends = Callable[[float], tuple[Any, Any]]
+Ends = Callable[[float], tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,11 @@ class Found:
     std_error: AnyArray
     ends: Ends
     few: BoolArray | None = None
+
+    def taken(self, at: IntArray) -> Found:
+        """Return the figures of some groups."""
+        few = None if self.few is None else self.few[at]
+        return Found(self.value[at], self.std_error[at], lambda level: tuple(e[at] for e in self.ends(level)), few)
 
 
 @dataclass(frozen=True)
@@ -318,6 +323,22 @@ class Variance(Mean):
             )
 
         return Found(most * np.clip((q + 1) / 2 - m**2, 0, 1), error, ends, _few(number, noise))
+
+
+@dataclass(frozen=True)
+class Deviation(Variance):
+    """The standard deviation of a column: the root of its variance, which is post-processing."""
+
+    kind: ClassVar[str] = "standard deviation"
+
+    def error(self, column: Column, price: Price, rows: float | None) -> None:
+        return None
+
+    def take(self, rows: Rows, price: Price) -> Found:
+        found = super().take(rows, price)
+        value, (low, high) = np.sqrt(found.value), _ends(rows.column)
+        error = np.minimum(found.std_error / np.maximum(2 * value, 1e-300), float(high - low) / 2)
+        return Found(value, error, lambda level: tuple(np.sqrt(end) for end in found.ends(level)), found.few)
 
 
 @dataclass(frozen=True)

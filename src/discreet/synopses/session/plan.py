@@ -15,7 +15,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import Categorical, Code, Column, Domain, FloatArray, Frames, Integer, Person, stretches_of
+from discreet.core import (
+    Categorical,
+    Code,
+    Column,
+    Domain,
+    FloatArray,
+    Frames,
+    Integer,
+    Person,
+    dialect_of,
+    read_column,
+    stretches_of,
+)
 from discreet.core.budget import Price
 from discreet.engines.passes import GroupMap
 from discreet.errors import InvalidArgument, InvalidType
@@ -82,6 +94,13 @@ class Plan:
         own = [name for name in self.known.names if name not in keys]
         return list(dict.fromkeys(keys.get(name, name) for name in asked)) or own[:1]
 
+    def reading(self, axes: Domain) -> Domain:
+        """Return the columns to read: a missing value drops a row only if no figure can do without it."""
+        read, measured = axes.select(self.reads), {m.column for m in self.measures.values()}
+        needed = {*self.edges, *(n for box in self.boxes or () for n in box), *(measured if len(measured) == 1 else ())}
+        made = [c if c.name in needed else read_column(c.name, c.to_dict() | {"missing": "own"}) for c in read]
+        return Domain._of(made, named=axes.named, unit=axes.unit, source=dialect_of(axes))
+
     def groups(self, axes: Domain) -> GroupMap:
         """Return the map from rows to groups, given the columns that are read."""
         used = [one for one in self.lookups if one.key in axes.names]
@@ -125,12 +144,12 @@ class Plan:
         return made
 
     def explained(self, price: Price, unit: str, charged: str, rows: float | None, step: float) -> QueryPlan:
-        """Return what would be bought for a price per row, and how wide its noise is."""
+        """Return what would be bought for a price per row, and how wide its noise is (unknown if ``step`` is NaN)."""
         share, lines = price / len(self.measures), []
         for measure, column in self.measured():
             law, error = measure.law(column, share), measure.error(column, share, rows)
-            times = step if measure.kind in ("count", "sum") else 1.0
-            lines.append((measure.label, law, None if error is None else error * times))
+            times = step if measure.kind in ("count", "sum") or math.isnan(step) else 1.0
+            lines.append((measure.label, law, None if error is None or math.isnan(times) else error * times))
         return QueryPlan(charged, unit, math.prod(len(e) - 1 for e in self.edges.values()), tuple(lines), rows)
 
     def check(self, epsilon: Any, price: Price) -> None:
@@ -233,7 +252,9 @@ def _boxes(known: Domain, where: Any) -> tuple[Mapping[str, Any], ...] | None:
     if where is None:
         return None
     if isinstance(where, str):
-        found = ask.parse(known, where, exact=True)
+        found, note = ask.read(known, where, exact=True)
+        if note and not found:
+            raise InvalidArgument("where", where, f"true of some row: {note}", 'missing = "own" in the schema')
         return tuple({known.names[at]: pairs for at, pairs in box.items()} for box in found)
     if not isinstance(where, Mapping):
         raise InvalidType("where", type(where).__name__, "a condition", 'where="age > 30"')

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -20,15 +22,14 @@ from discreet import engines
 from discreet.accounts import Account, check_ledger
 from discreet.core import Categorical, Domain, Ledger, Person, as_domain, checks, dialect_of
 from discreet.core.budget import Approx, Epsilon, Wanted
-from discreet.engines.persons import Weights
+from discreet.engines.persons import PersonKeys, Weights
 from discreet.engines.readers import column_batches
-from discreet.engines.tables import person_key
-from discreet.errors import InvalidArgument, InvalidType, SchemaError
-from discreet.mechanisms import Gate, private_categories
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.mechanisms import SMALLEST_SELECTION, Gate, selected_words
 from discreet.noise.stream import generator
-from discreet.synopses.opening import check_columns, open_release, table
+from discreet.synopses.opening import check_columns, of_row, open_release, table
 from discreet.synopses.session.answer import Answer
-from discreet.synopses.session.measures import Count, Distinct, Mean, Measure, Quantiles, Sum, Variance
+from discreet.synopses.session.measures import Count, Deviation, Distinct, Mean, Measure, Quantiles, Sum, Variance
 from discreet.synopses.session.plan import Lookup, Plan, QueryPlan, rounded_up
 from discreet.synopses.session.plan import names_of as _names
 
@@ -65,7 +66,7 @@ class QuerySession:
         if there are several). A bin holds its lower edge. All groups together cost one price.
     ``keys="private"``
         Groups by columns of text that the domain does not declare. A quarter of ``epsilon``, and ``delta``, select the
-        keys that enough rows or persons have (`private_categories`).
+        keys that enough rows or persons have (`private_categories`); the guarantee includes both.
     ``epsilon``, ``delta``
         The price. With ``delta``, Gaussian noise is used where it is narrower, as it can be for persons with many rows.
     ``error``, ``of``, ``rows``
@@ -93,13 +94,23 @@ class QuerySession:
     Examples
     --------
     >>> import discreet as dc
-    >>> people = dc.datasets.patients()
-    >>> account = dc.Ledger(epsilon=1)
-    >>> session = QuerySession(people.to_arrow(), account, domain=people.domain, random_state=1)
-    >>> answer = session.mean(people.domain.names[0], epsilon=0.5)
-    >>> low, high = answer.interval(0.95)
-    >>> bool(low < answer.value < high), answer.guarantee.epsilon, float(account.remaining)
-    (True, 0.5, 0.5)
+    >>> rows = {"age": [25, 31, 40, 62] * 50, "sex": ["f", "m"] * 100}
+    >>> domain = dc.Domain({"age": dc.Integer(17, 90), "sex": ["f", "m"]})
+    >>> account = dc.Ledger(epsilon=20)
+    >>> session = QuerySession(pa.table(rows), account, domain=domain, random_state=1)
+    >>> session.histogram("sex", epsilon=2), session.top_k("sex", 1, epsilon=2)
+    (Answer(f 99, m 100: epsilon 2), Answer(m 101: epsilon 2))
+    >>> session.crosstab("sex", "age", bins=[17, 50, 91], epsilon=2)
+    Answer(f/17 to 49 99, f/50 to 90 0, m/17 to 49 50, m/50 to 90 49; 1 with few rows: epsilon 2)
+    >>> session.sum("age", epsilon=2), session.mean("age", epsilon=2)
+    (Answer(7889: 95 % interval 7754 to 8024, epsilon 2), Answer(39.641: 95 % interval 39.2348 to 40.0437, epsilon 2))
+    >>> round(session.variance("age", epsilon=2).value, 2), round(session.std("age", epsilon=2).value, 2)
+    (207.96, 14.17)
+    >>> session.distinct("age", epsilon=2), session.quantile("age", epsilon=2)
+    (Answer(4: 95 % interval 3 to 5, epsilon 2), Answer(39: 95 % interval 31 to 52, epsilon 2))
+    >>> answer = session.quantiles("age", [0.25, 0.75], by="sex", epsilon=2)
+    >>> answer, answer.guarantee.epsilon, float(account.remaining)
+    (Answer(f (25, 40), m (31, 62): epsilon 2), 2.0, 0.0)
     """
 
     _dry = False
@@ -111,6 +122,9 @@ class QuerySession:
         self.account, self.domain, self._table = account, domain, table
         # One stream for all questions: with one seed, noise of two answers must not be the same.
         self._stream = generator(random_state)
+
+    def __repr__(self) -> str:
+        return f"QuerySession({', '.join(self._declared().names)}: {self.account!r})"
 
     # ---- questions
 
@@ -173,6 +187,10 @@ class QuerySession:
         """Return the variance of a column of numbers, clamped to its declared bounds; divided by the number of rows."""
         return self._buy({"variance": Variance(column)}, where, **how)
 
+    def std(self, column: str, where: Any = None, **how: Any) -> Any:
+        """Return the standard deviation of a column of numbers: the root of its variance."""
+        return self._buy({"std": Deviation(column)}, where, **how)
+
     def quantile(self, column: str, q: float = 0.5, where: Any = None, **how: Any) -> Any:
         """Return a quantile of a column of numbers, to a 1024th of its range; 0.5 is the median."""
         return self._buy({"quantile": Quantiles(column, (checks.probability("q", q),))}, where, **how)
@@ -184,9 +202,10 @@ class QuerySession:
     def sql(self, query: str, *, tables: Mapping[str, Any] | None = None, **how: Any) -> Any:
         """Answer a SELECT statement: it compiles to the questions above.
 
-        Aggregates are COUNT, COUNT(DISTINCT ...), SUM, AVG, VARIANCE and PERCENTILE_CONT; several share the price
-        equally. WHERE takes the conditions of `Synopsis.ask`, GROUP BY columns, LEFT JOIN a public table of ``tables``
-        with a unique key. Everything else is refused by name. Needs ``sqlglot`` (extra "sql").
+        Aggregates are COUNT, COUNT(DISTINCT ...), SUM, AVG, VARIANCE, STDDEV, MEDIAN and PERCENTILE_CONT; several share
+        the price equally. WHERE takes the conditions of `Synopsis.ask`, GROUP BY columns, LEFT JOIN a public table of
+        ``tables`` with a unique key. ORDER BY and LIMIT apply to the noisy answer. Everything else is refused by name.
+        Needs ``sqlglot`` (extra "sql").
 
         Examples
         --------
@@ -200,7 +219,8 @@ class QuerySession:
         from discreet.synopses.session import sql
 
         asked = sql.compiled(query, self._released(), {} if tables is None else tables)
-        return self._buy(asked.measures, asked.where, by=asked.by, lookups=asked.lookups, **how)
+        found = self._buy(asked.measures, asked.where, by=asked.by, lookups=asked.lookups, **how)
+        return found.ordered(asked.order, asked.limit) if isinstance(found, Answer) else found
 
     def explain(self, question: str, *arguments: Any, **how: Any) -> QueryPlan:
         """Return price, unit, noise and expected error of a question, and buy nothing.
@@ -222,7 +242,7 @@ class QuerySession:
         """  # noqa: E501
         dry = copy.copy(self)
         dry._dry = True
-        if question.strip().lower().startswith("select"):
+        if isinstance(question, str) and question.strip().lower().startswith("select"):
             made = dry.sql(question, *arguments, **how)
         else:
             checks.choice("question", question, _QUESTIONS)
@@ -251,7 +271,7 @@ class QuerySession:
         asked: dict[str, Any] = {"measures": measures, "by": by, "bins": bins, "where": where, "lookups": lookups}
         declared, selected = self._declared(), self._open_keys(keys, by, delta)
         if selected:  # as if no key was found
-            declared = _with(declared, [Categorical(name, (_NO_KEYS,)) for name in selected])
+            declared = _with(declared, dict.fromkeys(selected, ()))
         plan, share = Plan.of(check_columns(declared), **asked), 1 - _KEY_SHARE * bool(selected)
         if error is not None:
             epsilon = self._price(plan, declared, epsilon, error, of, guess, share)
@@ -259,25 +279,29 @@ class QuerySession:
         wanted = Wanted.read(epsilon, None, spare)
         pure, rho = wanted.pure if wanted.pure.infinite else wanted.pure * share, wanted.rho
         price, wide = _per_row(declared, plan, pure), False
-        if rho is not None and not (isinstance(declared.unit, Person) and declared.unit.rows == "auto"):
+        auto = isinstance(declared.unit, Person) and declared.unit.rows == "auto"
+        if rho is not None and not auto:
             gaussian = _per_row(declared, plan, rho)
             price, wide = (gaussian, True) if plan.wide(price, gaussian) else (price, False)
         plan.check(epsilon, price)
+        if selected and wanted.pure.amount * _KEY_SHARE < SMALLEST_SELECTION * len(selected):
+            raise InvalidArgument("epsilon", epsilon, "large enough to select keys with a quarter of it", "epsilon=1.0")
         if self._dry:
             unit = declared.unit.describe() if isinstance(declared.unit, Person) else "one row"
-            return plan.explained(price, unit, _said(epsilon, delta), guess, _step(declared))
-        domain = self.domain
-        if selected:
-            domain = self._select(selected, wanted.pure, delta)
-            plan = Plan.of(check_columns(domain), **asked)
+            said = f"epsilon {float(epsilon):.6g}" + (f", delta {delta:g}" if delta else "")
+            return plan.explained(price, unit, said, guess, math.nan if auto else _step(declared))
         told = {} if where is None else {"where": where if isinstance(where, str) else json.dumps(where, default=str)}
         opening = open_release(
-            self._table, domain, pure.amount if selected else epsilon, self._stream, size_share=None,
-            select=lambda axes: axes.select(plan.reads), ledger=self.account, job=job,
-            asked=told | ({"by": ", ".join(plan.edges)} if plan.edges else {}), delta=spare, gaussian=lambda *_: wide,
+            self._table, declared if selected else self.domain, epsilon, self._stream, size_share=None,
+            select=plan.reading, ledger=self.account, job=job,
+            asked=told | ({"by": ", ".join(plan.edges)} if plan.edges else {}), delta=delta, gaussian=lambda *_: wide,
+            keys=partial(_select_keys, declared, selected, wanted.pure, delta) if selected else None,
         )  # fmt: skip
+        if selected:
+            plan = Plan.of(check_columns(opening.declared), **asked)
         found = plan.take(opening)
-        promised = opening.promise({"method": "QuerySession", "question": job})
+        stated = replace(opening, domain=opening.declared.select(plan.reads))
+        promised = stated.promise({"method": "QuerySession", "question": job})
         sealed = promised.seal(b"".join(np.asarray(one.value, np.float64).tobytes() for one in found.values()))
         shares = {n: tuple(map(float, m.qs)) for n, m in measures.items() if isinstance(m, Quantiles) and len(m.qs) > 1}
         return Answer(opening.book(sealed), found, plan.keys(), shares)
@@ -297,8 +321,8 @@ class QuerySession:
         errors = [e for *_, e in plan.explained(price, "", "", rows, _step(declared)).lines]
         known = [e for e in errors if e is not None]
         if len(known) < len(errors):
-            quantiles = any(isinstance(m, Quantiles) for m in plan.measures.values())
-            expected = "left out for quantiles" if quantiles else "given with a guess of the rows per group"
+            quantiles = any(isinstance(m, (Quantiles, Deviation)) for m in plan.measures.values())
+            expected = "left out for this figure" if quantiles else "given with a guess of the rows per group"
             raise InvalidArgument("error", error, expected, "epsilon=1.0" if quantiles else "rows=1000")
         return rounded_up(max(known) / 1000 / wanted / float(share))
 
@@ -314,60 +338,51 @@ class QuerySession:
             raise InvalidArgument("keys", keys, "used if a column of by is not declared", "leaving it out")
         return missing
 
-    def _select(self, names: list[str], price: Epsilon, delta: Any) -> Domain:
-        """Select the keys of columns privately; return the domain that declares them.
-
-        Privacy
-        -------
-        `private_categories` for each column, at equal shares of a quarter of ε and of δ. The price adds to that of the
-        figures: the guarantee states it, and the account holds both before rows are read.
-        """
-        declared, slack = self._declared(), checks.slack(delta)
-        unit, source = declared.unit, engines.open(self._table, dialect=dialect_of(declared))
-        person = unit.column if isinstance(unit, Person) else None
-        Gate.check(Approx(price, slack), ledger=self.account, unit=unit, job="keys")
-        if source.remote:
-            raise SchemaError("keys of a Spark frame cannot be selected privately; declare the categories")
-        each, part = price * _KEY_SHARE / len(names), slack / len(names)
-        made, paid = [], []
-        for name in names:
-            own = [name] if person is None else [name, person]
-            batches = [found for _, found in column_batches(source, own)]
-            words, *whose = (pa.chunked_array([b[n] for b in batches] or [pa.array([], pa.string())]) for n in own)
-            persons = person_key(whose[0].combine_chunks()) if whose else "row"
-            budget: dict[str, Any] = {"epsilon": each.amount, "delta": part}
-            found = private_categories(words, persons, **budget, ledger=self.account, rng=self._stream)
-            made.append(Categorical(name, tuple(found) or (_NO_KEYS,)))
-            of = "one row" if person is None else f"one person (column {person!r})"
-            paid.append(f"{name} at epsilon {each.shown:g}, delta {float(part):g}, for {of}")
-        return _with(declared, made, tuple(paid))
-
 
 #: What can be asked by name.
 _QUESTIONS = (
-    "count", "histogram", "crosstab", "top_k", "distinct", "sum", "mean", "variance", "quantile", "quantiles",
+    "count", "histogram", "crosstab", "top_k", "distinct", "sum", "mean", "variance", "std", "quantile", "quantiles",
 )  # fmt: skip
 
 
-def _said(epsilon: Any, delta: Any) -> str:
-    return f"epsilon {float(epsilon):.6g}" + (f", delta {delta:g}" if delta else "")
+def _with(domain: Domain, words: Mapping[str, Sequence[str]]) -> Domain:
+    """Return a domain with more columns: those of selected keys."""
+    kept = [column for column in domain.columns if column.name not in words]
+    made = [Categorical(name, tuple(found) or (_NO_KEYS,)) for name, found in words.items()]
+    return Domain._of([*kept, *made], named=True, unit=domain.unit, source=dialect_of(domain), facts=domain.facts)
 
 
-def _with(domain: Domain, columns: Sequence[Any], paid: tuple[str, ...] = ()) -> Domain:
-    """Return a domain with more columns, which were selected at a price."""
-    dialect = dialect_of(domain)
-    source = dialect if dialect is None or not paid else replace(dialect, selected=(*dialect.selected, *paid))
-    return Domain._of([*domain.columns, *columns], named=True, unit=domain.unit, source=source, facts=domain.facts)
+def _select_keys(
+    declared: Domain, names: Sequence[str], price: Epsilon, delta: Any, gate: Gate, source: engines.Source
+) -> Domain:
+    """Select the keys of columns privately; return the domain that declares them.
+
+    Privacy
+    -------
+    Neighbours: as the domain's unit. `discreet.mechanisms.private_categories` for each column, where a person counts
+    for one word with all their rows. Price: equal shares of a quarter of ε and of δ, lines of the same gate.
+    """
+    each = Approx(price if price.infinite else price * _KEY_SHARE / len(names), checks.slack(delta) / len(names))
+    unit, found = declared.unit, {}
+    whose = unit.column if isinstance(unit, Person) else None
+    column = declared.column(whose) if whose in declared.names else None
+    persons = PersonKeys(column, source.dialect, gate.free.key(8))
+    for name in names:
+        own: Any = {} if whose is None else {whose: column}
+        read = [batch for _, batch in column_batches(source, [name, *own], persons=own)]
+        words = pa.chunked_array([batch[name].cast(pa.large_string()) for batch in read], pa.large_string())
+        units: Any = np.arange(len(words))
+        if whose is not None:
+            units = pa.chunked_array([persons.texts(batch[whose]) for batch in read], pa.large_string())
+        found[name] = selected_words(gate, f"keys of {name}", words, units, each)
+    return _with(declared, found)
 
 
 def _per_row(domain: Domain, plan: Plan, price: Any) -> Any:
     """Return the price of one row, or copy of a row, for that of one unit."""
-    unit, weights = domain.unit, Weights.of(domain)
-    copies = 1 if weights is None else weights.units
-    if isinstance(price, Epsilon):
-        rows = 1 if not isinstance(unit, Person) or unit.rows == "auto" else unit.l1
-        return price / (rows * copies)
-    return price / ((unit.l2_squared(grouped=plan.apart(unit)) if isinstance(unit, Person) else 1) * copies**2)
+    copies = 1 if (weights := Weights.of(domain)) is None else weights.units
+    row = of_row(price, domain.unit, grouped=plan.apart(domain.unit))
+    return row / (copies if isinstance(price, Epsilon) else copies**2)
 
 
 def _step(domain: Domain) -> float:
@@ -381,6 +396,8 @@ def _guess(name: str, value: Any) -> float | None:
         return None
     if not isinstance(value, Answer):
         return abs(float(checks.finite(name, value)))
+    if isinstance(value.value, dict):
+        raise InvalidArgument(name, value, "a number or an answer with one figure", f"{name}=1000")
     figures = np.abs(np.atleast_1d(np.asarray(value.value, np.float64)))
     few = np.zeros(len(figures), bool) if value.few is None else np.atleast_1d(value.few)
     kept = figures[~few] if figures.shape == few.shape and not few.all() else figures

@@ -5,6 +5,7 @@ A join looks up columns of a public table by a declared key, row by row: it chan
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,23 +18,25 @@ from discreet.core import Categorical, Column, Domain, Integer, Numeric, categor
 from discreet.engines.readers import column_batches
 from discreet.errors import InvalidArgument, MissingExtra
 from discreet.synopses.opening import table
-from discreet.synopses.session.measures import Count, Distinct, Mean, Measure, Quantiles, Sum, Variance
+from discreet.synopses.session.measures import Count, Deviation, Distinct, Mean, Measure, Quantiles, Sum, Variance
 from discreet.synopses.session.plan import Lookup
 
 #: Clauses that a statement may have, and words for others.
-_CLAUSES = ("expressions", "from_", "from", "joins", "where", "group", "kind")
-_WORDS = {"order": "ORDER BY", "with_": "WITH", "group": "GROUP BY"}
-_CAN = "COUNT, SUM, AVG, VARIANCE, MEDIAN and PERCENTILE_CONT, WHERE, GROUP BY and LEFT JOIN"
+_CLAUSES = ("expressions", "from_", "from", "joins", "where", "group", "kind", "order", "limit")
+_WORDS = {"with_": "WITH", "group": "GROUP BY"}
+_CAN = "COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN and PERCENTILE_CONT, WHERE, GROUP BY, ORDER BY, LIMIT and LEFT JOIN"
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """The arguments of a purchase."""
+    """The arguments of a purchase, and how its answer is sorted: by name, falling or not, and how many are kept."""
 
     measures: dict[str, Measure]
     by: list[str]
     where: str | None
     lookups: tuple[Lookup, ...]
+    order: tuple[tuple[str, bool], ...] = ()
+    limit: int | None = None
 
 
 def compiled(query: Any, domain: Domain, tables: Mapping[str, Any]) -> Compiled:
@@ -43,7 +46,7 @@ def compiled(query: Any, domain: Domain, tables: Mapping[str, Any]) -> Compiled:
     except ImportError:
         raise MissingExtra("SQL", "sql") from None
     try:
-        made = sqlglot.parse(query) if isinstance(query, str) else []
+        made = [one for one in sqlglot.parse(query) if one] if isinstance(query, str) else []
     except sqlglot.errors.SqlglotError:
         made = []
     if len(made) != 1 or not isinstance(made[0], sqlglot.exp.Select):
@@ -58,8 +61,7 @@ class _Reader:
     def __init__(self, exp: Any, query: Any, domain: Domain, tables: Mapping[str, Any]) -> None:
         self.exp, self.query, self.domain, self.tables = exp, query, domain, tables
         self.lookups: list[Lookup] = []
-        self.sides: dict[str, str | None] = {}  # names of tables, and the key of public ones
-        self.renamed: dict[tuple[str, str], str] = {}  # a public table's key is that of the rows
+        self.sides: dict[str, dict[str, str] | None] = {}  # tables, and the columns that a public one is asked for
 
     def read(self) -> Compiled:
         exp, args = self.exp, self.query.args
@@ -75,20 +77,38 @@ class _Reader:
         group = args.get("group")
         if group is not None and any(v for k, v in group.args.items() if k != "expressions"):
             raise self.wrong("GROUP BY", group, "GROUP BY with columns")
-        by = [self.name("GROUP BY", each) for each in (group.expressions if group is not None else ())]
+        shown = self.query.expressions
+        places = {str(i): each.unalias() for i, each in enumerate(shown, 1)}  # GROUP BY 1
+        by = [self.name("GROUP BY", places.get(each.name, each) if isinstance(each, exp.Literal) else each)
+              for each in (group.expressions if group is not None else ())]  # fmt: skip
         measures: dict[str, Measure] = {}
-        for each in self.query.expressions:
-            inner = each.unalias()
+        called = {name: name for name in by}  # what an answer can be sorted by: keys, aliases, figures, places
+        for place, (each, inner) in enumerate(zip(shown, places.values(), strict=True), 1):
             if isinstance(inner, exp.Column):
-                if (name := self.name("SELECT", inner)) not in by:
-                    raise self.wrong("SELECT", each, f"GROUP BY {name}, or an aggregate of {name}")
-                continue
-            label = each.alias if isinstance(each, exp.Alias) else inner.sql().lower()
-            measures[label if label not in measures else f"{label} {len(measures)}"] = self.measure(inner)
+                if (label := self.name("SELECT", inner)) not in by:
+                    raise self.wrong("SELECT", each, f"GROUP BY {label}, or an aggregate of {label}")
+            else:
+                label = each.alias or inner.sql().lower()
+                if label in (*by, "few", "q"):
+                    raise self.wrong("AS", each, f"{inner.sql()} AS {label}_")
+                label = label if label not in measures else f"{label} {len(measures)}"
+                measures[label] = self.measure(inner)
+            called |= {name: label for name in (each.alias, inner.sql().lower(), str(place), label) if name}
         if not measures:
-            raise self.wrong("SELECT", self.query.expressions[0], "an aggregate such as COUNT(*)")
-        where = args.get("where")
-        return Compiled(measures, by, None if where is None else self.condition(where.this), tuple(self.lookups))
+            raise self.wrong("SELECT", shown[0], "an aggregate such as COUNT(*)")
+        where, limit, order = args.get("where"), args.get("limit"), []
+        if limit is not None and not (isinstance(limit.expression, exp.Literal) and limit.expression.name.isdigit()):
+            raise self.wrong("LIMIT", limit, "LIMIT 10")
+        for item in args["order"].expressions if args.get("order") else ():
+            name = item.this.name if isinstance(item.this, (exp.Column, exp.Literal)) else item.this.sql().lower()
+            if name not in called and isinstance(item.this, exp.Column):
+                name = self.name("ORDER BY", item.this)
+            if name not in called:
+                raise self.wrong("ORDER BY", item.this, "ORDER BY with a column of GROUP BY or a figure of SELECT")
+            order.append((called[name], bool(item.args.get("desc"))))
+        condition = None if where is None else self.condition(where.this)
+        most = None if limit is None else int(limit.expression.name)
+        return Compiled(measures, by, condition, tuple(self.lookups), tuple(order), most)
 
     def wrong(self, clause: str, found: Any, fix: str = "") -> InvalidArgument:
         shown = found.sql() if hasattr(found, "sql") else ", ".join(x.sql() for x in found or ())
@@ -102,21 +122,26 @@ class _Reader:
         if column.table and column.table not in self.sides:
             near = checks.nearest(column.table, list(self.sides)) or next(iter(self.sides))
             raise self.wrong(clause, column, f"{near}.{column.name}")
-        return str(self.renamed.get((column.table, column.name), column.name))
+        known, name = self.sides.get(column.table), str(column.name)
+        if known is not None:
+            if name not in known:
+                raise self.wrong(clause, column, f"a public table with a column {name} that no other table has")
+            return known[name]
+        own = [*self.domain.names, *(one.column.name for one in self.lookups)]
+        same = [n for n in own if n.lower() == name.lower()]  # names without quotation marks have no case
+        return same[0] if name not in own and len(same) == 1 and not column.this.quoted else name
 
     def measure(self, found: Any) -> Measure:
         exp = self.exp
         if isinstance(found, exp.Count):
             if isinstance(found.this, exp.Distinct) and len(found.this.expressions) == 1:
                 return Distinct(self.name("COUNT", found.this.expressions[0]))
-            return Count() if isinstance(found.this, exp.Star) else Count(self.name("COUNT", found.this))
-        kinds: tuple[tuple[tuple[Any, ...], type[Measure]], ...] = (
-            ((exp.Sum,), Sum),
-            ((exp.Avg,), Mean),
-            ((exp.Variance, exp.VariancePop), Variance),
-            ((exp.Median,), Quantiles),
-        )
-        for kind, measure in kinds:
+            return Count() if isinstance(found.this, (exp.Star, exp.Literal)) else Count(self.name("COUNT", found.this))
+        kinds: dict[type[Measure], Any] = {
+            Sum: exp.Sum, Mean: exp.Avg, Variance: (exp.Variance, exp.VariancePop), Quantiles: exp.Median,
+            Deviation: (exp.Stddev, exp.StddevPop, exp.StddevSamp),
+        }  # fmt: skip
+        for measure, kind in kinds.items():
             if isinstance(found, kind):
                 return measure(self.name(found.key.upper(), found.this))
         share, column = None, None
@@ -125,7 +150,7 @@ class _Reader:
             column = order[0].this if len(order) == 1 and not order[0].args.get("desc") else None
         elif isinstance(found, exp.Quantile):
             share, column = found.args.get("quantile"), found.this
-        if isinstance(share, exp.Literal) and column is not None:
+        if isinstance(share, exp.Literal) and not share.is_string and column is not None:
             return Quantiles(self.name("quantile", column), (checks.probability("query", float(share.name)),))
         raise self.wrong("SELECT", found, "an aggregate of a column, such as AVG(age)")
 
@@ -134,6 +159,7 @@ class _Reader:
         exp = self.exp
         fine = (exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between,
                 exp.In, exp.Is, exp.Like, exp.Literal, exp.Column, exp.Identifier, exp.Null, exp.Neg)  # fmt: skip
+        where = where.transform(lambda node: node.this if isinstance(node, exp.Cast) and node.this.is_string else node)
         for node in where.walk():
             if not isinstance(node, fine) or (isinstance(node, exp.In) and node.args.get("query")):
                 raise self.wrong("WHERE", where, "WHERE with comparisons of columns with values")
@@ -145,18 +171,15 @@ class _Reader:
 
     def join(self, join: Any) -> None:
         """Declare the columns of a public table as functions of its key."""
-        exp, side = self.exp, str(join.args.get("side") or "")
-        shown = "LEFT JOIN towns USING (town)"
-        other, on, using = join.this, join.args.get("on"), join.args.get("using")
-        if side != "LEFT" or join.args.get("kind") not in (None, "", "OUTER") or not isinstance(other, exp.Table):
-            raise self.wrong("JOIN", join, shown)
+        exp, other, on, using = self.exp, join.this, join.args.get("on"), join.args.get("using")
+        left = join.args.get("side") == "LEFT" and join.args.get("kind") in (None, "", "OUTER")
+        if not left or not isinstance(other, exp.Table):
+            raise self.wrong("JOIN", join, "LEFT JOIN towns USING (town)")
         if other.name not in self.tables:
-            known = ", ".join(map(repr, self.tables)) or "none"
-            raise InvalidArgument(
-                "tables", other.name, f"a public table ({known} given)", f'tables={{"{other.name}": …}}'
-            )
+            expected = f"a public table ({', '.join(map(repr, self.tables)) or 'none'} given)"
+            raise InvalidArgument("tables", other.name, expected, f'tables={{"{other.name}": …}}')
         name = other.alias_or_name
-        self.sides[name] = None
+        self.sides[name] = {}
         if using and len(using) == 1:
             own = theirs = using[0].name
         elif isinstance(on, exp.EQ) and isinstance(on.this, exp.Column) and isinstance(on.expression, exp.Column):
@@ -166,8 +189,10 @@ class _Reader:
             own, theirs = self.name("ON", pair[0]), pair[1].name
         else:
             raise self.wrong("ON", on or join, f"ON t.key = {name}.key")
-        self.renamed[name, theirs] = own
-        self.lookups += looked_up(self.tables[other.name], own, theirs, self.domain, other.name)
+        known = [one.column.name for one in self.lookups]
+        found = looked_up(self.tables[other.name], own, theirs, self.domain, other.name)
+        self.lookups += (found := [one for one in found if one.column.name not in known])
+        self.sides[name] = {one.column.name: one.column.name for one in found} | {theirs: own}
 
 
 def looked_up(public: Any, own: str, theirs: str, domain: Domain, named: str) -> list[Lookup]:
@@ -203,7 +228,7 @@ def looked_up(public: Any, own: str, theirs: str, domain: Domain, named: str) ->
 
 def _declared(name: str, array: pa.Array) -> tuple[Column, Any]:
     """Declare a public column by its own values, and return its coordinates."""
-    values = array.to_pylist()
+    values = [None if isinstance(v, float) and not math.isfinite(v) else v for v in array.to_pylist()]
     present = [v for v in values if v is not None]
     if pa.types.is_integer(array.type) and present:
         made: Column = Integer(min(present), max(present), missing="own", name=name)
