@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from html import escape
+from importlib import import_module
 from typing import Any
 
 import pyarrow as pa
@@ -149,14 +150,13 @@ def portable(figure: Any) -> Any:
     """
     usual = figure._ipython_display_
 
-    def show() -> None:
+    def show() -> Any:
         import plotly.io as pio
 
         if pio.renderers.default not in ("plotly_mimetype", "jupyterlab", "nteract", "vscode"):
             return usual()
-        from IPython.display import display  # only a notebook calls this
-
         page = figure.to_html(full_html=False, include_plotlyjs=True, include_mathjax=False)
+        display = import_module("IPython.display").display  # only a notebook calls this
         return display({**figure._repr_mimebundle_(), "text/html": page, "text/plain": "a chart"}, raw=True)
 
     figure._ipython_display_ = show
