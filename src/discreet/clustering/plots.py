@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.core import portable
 from discreet.errors import InvalidArgument, MissingExtra
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def draw_suggestion(found: KSuggestion) -> Any:
         "BIC": ("BIC, above the best", found.bic - np.nanmin(found.bic) if np.isfinite(found.bic).any() else found.bic,
                 None),
     }  # fmt: skip
-    figure = make_subplots(2, 2, subplot_titles=[title for title, _, _ in panels.values()], vertical_spacing=0.16)
+    titles = [title for title, _, _ in panels.values()]
+    figure = portable(make_subplots(2, 2, subplot_titles=titles, vertical_spacing=0.16))
     numbers = np.arange(1, len(found.gap) + 1)
     for place, (name, (_, values, errors)) in enumerate(panels.items()):
         row, column = place // 2 + 1, place % 2 + 1
@@ -75,7 +77,7 @@ def draw_clusters(found: LeafClusters, columns: tuple[str, str] | None) -> Any:
         known = seen.domain.names
         raise InvalidArgument("columns", columns, f"two of {', '.join(known)}", f"columns={known[:2]}")
     axes = [seen.domain.position(name) for name in names]
-    figure = go.Figure()
+    figure = portable(go.Figure())
     for label in range(found.n_clusters_):
         own = np.flatnonzero(found.labels_ == label)
         (x0, y0), (x1, y1) = seen.lower[own][:, axes].T, seen.upper[own][:, axes].T

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.core import BoolArray, FloatArray, Frames, Guarantee, checks, later, normal_width
+from discreet.core import BoolArray, FloatArray, Frames, Guarantee, checks, later, normal_width, portable
 from discreet.errors import InvalidArgument, MissingExtra
 
 special = later("scipy.special")
@@ -204,7 +204,7 @@ def drawn(bars: dict[str, Any], title: str, guarantee: Guarantee, what: str) -> 
     promise = f"ε = {guarantee.epsilon:g} per report, {what}"
     if guarantee.seeded:
         promise += " (seeded: not for publication)"
-    figure = Figure(Bar(**bars))
+    figure: Figure = portable(Figure(Bar(**bars)))
     margin = {"l": 60, "r": 30, "t": 80, "b": 60}
     figure.update_layout(title={"text": f"{title}<br><sup>{promise}</sup>"}, template="simple_white", margin=margin)
     return figure

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import FloatArray, checks
+from discreet.core import FloatArray, checks, portable
 from discreet.errors import InvalidArgument, MissingExtra
 from discreet.metric.perturber import checked_domain, numeric_mechanism, numeric_names
 from discreet.noise import generator
@@ -88,7 +88,7 @@ def _figure(numeric: Any, title: str, drawn: FloatArray, place: FloatArray) -> A
         from plotly.graph_objects import Figure
     except ImportError:
         raise MissingExtra("drawing a mechanism", "plot") from None
-    figure = Figure()
+    figure = portable(Figure())
     dots, cross = {"size": 4, "color": _INK, "opacity": 0.45}, {"size": 11, "color": _MARK, "symbol": "x"}
     name = f"{len(drawn)} reports of the place"
     figure.add_scatter(x=drawn[:, 0], y=drawn[:, 1], mode="markers", name=name, marker=dots)

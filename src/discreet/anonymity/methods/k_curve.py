@@ -20,7 +20,7 @@ from discreet.anonymity.methods.mondrian import Mondrian
 from discreet.anonymity.methods.supervised import PARTS, foretold, parts_of
 from discreet.anonymity.release.table import Table
 from discreet.anonymity.risk.persons import persons_by_class
-from discreet.core import Frames, IntArray, checks, counted, later
+from discreet.core import Frames, IntArray, checks, counted, later, portable
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
 
 base = later("sklearn.base")
@@ -296,7 +296,7 @@ def _draw(curve: KCurve) -> Any:
     ks, colours = [p.k for p in curve.points], ("#1f8a7d", "#57606a", "#e9a23b")
     utility = {"width of the cells": "width", "held-out accuracy": "accuracy"}
     risks = {"risk in the worst cell": "risk", "mean risk": "mean_risk", "in cells of one value": "homogeneous"}
-    figure = make_subplots(1, 2, subplot_titles=["what is left", "who could be found"])
+    figure = portable(make_subplots(1, 2, subplot_titles=["what is left", "who could be found"]))
     for place, lines in enumerate((utility, risks), start=1):
         known = [(n, m) for n, m in lines.items() if getattr(curve.points[0], m) is not None]
         for (name, measure), colour in zip(known, colours, strict=False):

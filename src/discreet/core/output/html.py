@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from html import escape
+from importlib import import_module
 from typing import Any
 
 import pyarrow as pa
@@ -139,3 +140,24 @@ class Frames:
     def _repr_html_(self) -> str:
         held = self._shown()
         return table(repr(self).strip("<>"), held.column_names, [list(row.values()) for row in held.to_pylist()])
+
+
+def portable(figure: Any) -> Any:
+    """Let a Plotly figure survive the export of a notebook to HTML, and return it.
+
+    In Jupyter, Plotly shows a figure as data that only Jupyter can draw: an exported page stays blank. The figure then
+    gets a second form, HTML with Plotly's script in it (5 MB), which asks no network. Other renderers are left as set.
+    """
+    usual = figure._ipython_display_
+
+    def show() -> Any:
+        import plotly.io as pio
+
+        if pio.renderers.default not in ("plotly_mimetype", "jupyterlab", "nteract", "vscode"):
+            return usual()
+        page = figure.to_html(full_html=False, include_plotlyjs=True, include_mathjax=False)
+        display = import_module("IPython.display").display  # only a notebook calls this
+        return display({**figure._repr_mimebundle_(), "text/html": page, "text/plain": "a chart"}, raw=True)
+
+    figure._ipython_display_ = show
+    return figure

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core import FloatArray, IntArray, category_text, round_marks
+from discreet.core import FloatArray, IntArray, category_text, portable, round_marks
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
 from discreet.synopses.queries.answers import rows_text, wide
 
@@ -65,7 +65,7 @@ def bars(found: Marginal) -> Any:
         hovertemplate="%{customdata[0]:.4g} to %{customdata[1]:.4g}: %{customdata[2]:.4g} ± %{customdata[3]:.3g}"
                       "<extra></extra>",
     )  # fmt: skip
-    figure = go.Figure(whole)
+    figure = portable(go.Figure(whole))
     if doubtful:  # in front of the whole
         known = (found.counts - assumed) / widths
         figure.add_trace(go.Bar(**place, y=known, marker=solid, hoverinfo="skip", name="known"))
@@ -119,7 +119,7 @@ def _boxes(go: Any, synopsis: Synopsis, i: int, j: int) -> Any:
     for column, update in ((first, figure.update_xaxes), (second, figure.update_yaxes)):
         ticks = _ticks(column.kind, column.low, column.high, getattr(column, "categories", None))
         update(title=column.name, range=[column.low, column.high], showgrid=False, **ticks)
-    return figure
+    return portable(figure)
 
 
 def _ticks(kind: str, low: float, high: float, categories: Sequence[Any] | None) -> dict[str, Any]:
