@@ -165,8 +165,8 @@ def test_a_page_goes_through_a_pipe(place: Path, name: str, made: Callable[[Path
     assert code == 0, told
     reader.join(20)
     assert special(node) == "pipe"
-    if name.endswith("guarantee"):
-        assert json.loads(read[0])["format"] == "discreet.guarantee"
+    if name.endswith(("guarantee", "results")):
+        assert json.loads(read[0])["format"] == f"discreet.{'attack' if 'attack' in name else 'guarantee'}"
     else:
         assert read[0].rstrip().endswith(b"</html>")
 
