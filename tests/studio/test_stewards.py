@@ -128,7 +128,7 @@ def test_a_french_file_on_a_phone(chromium, axe, pictures, tmp_path):
         assert "ε 3" in visit.tab.locator("#entry-1").inner_text() or "3" in visit.tab.locator("#entry-1").inner_text()
         rows = pd.read_csv(made_by(home, visit, "synthetic.csv"), sep=";", decimal=",", encoding="windows-1252",
                            dtype={"code_postal": str})  # fmt: skip
-        assert len(rows) == pytest.approx(len(people), rel=0.1)
+        assert len(rows) == pytest.approx(len(people), rel=0.06)  # five standard deviations of the noise
         assert rows["code_postal"].str.fullmatch("[0-9]{5}").all()
         for true, found in (
             (people["code_postal"].str[:2], rows["code_postal"].str[:2]),
