@@ -157,6 +157,16 @@ def _images(t: Table, rng: np.random.Generator) -> np.ndarray:
     return X
 
 
+def _spectra(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """Readings of neighbouring columns: smooth curves of a few hidden numbers, by class; bounds have some room."""
+    at, hidden = np.linspace(0, 1, t.d), int(rng.integers(2, 6))
+    loads = np.sin(2 * np.pi * (rng.uniform(0.2, 1.5, (hidden, 1)) * at + rng.random((hidden, 1))))
+    means = rng.normal(size=(t.k, hidden))
+    rows = means[rng.integers(t.k, size=t.n)] + rng.normal(size=(t.n, hidden)) * rng.uniform(0.2, 0.8)
+    X = rows @ loads / np.sqrt(hidden) + 0.1 * rng.normal(size=(t.n, t.d))
+    return rng.uniform(0.35, 0.55) + X * rng.uniform(0.1, 0.25) / X.std()
+
+
 def _patients(t: Table, rng: np.random.Generator) -> np.ndarray:
     """The invented patients: two columns, 15 groups of 2 to 16 per cent."""
     return datasets.patients(t.n, random_state=int(rng.integers(2**31))).X / 100
@@ -229,6 +239,7 @@ SHAPES = {
     "narrow": _narrow,
     "answers": _answers,
     "images": _images,
+    "spectra": _spectra,
     "patients": _patients,
     "s_like": _s_like,
 }

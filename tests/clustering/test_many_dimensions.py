@@ -343,7 +343,7 @@ def test_counts_of_parts_show_where_rows_are_at_the_price_of_their_number(
     middle: float, spread: float, method: str
 ) -> None:
     X = np.clip(np.abs(np.random.default_rng(0).normal(middle, spread, (3000, 40))), 0, 1)
-    promise = dc.PrivateKMeans(8, 0.3, box(40), random_state=2).fit(X).guarantee_
+    promise = dc.PrivateKMeans(6, 0.3, box(40), random_state=2).fit(X).guarantee_
     first = promise.ledger[0]
     assert (first.label, first.amount) == ("number of rows, in parts", Fraction(3, 10) * Fraction(3, 100))
     assert promise.parameters["method"] == method

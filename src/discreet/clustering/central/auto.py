@@ -67,8 +67,8 @@ MANY_AXES, LIFT_FROM, LIFT_AXES, LIFT_FROM_GAUSSIAN = 12, 2.0, 256, 0.1
 #: middle or from 0 (narrow), within the second from the middle, or nearer to 0 than to the middle. Then less z will do
 #: for a projection, whose noise follows from a ball smaller than the domain, and for a tree, as a grid has most rows in
 #: few cells. Near 0 a tree is also better with more axes, up to a number of them and from x on (``tuning/few.py``).
-NARROW, AROUND = 0.3, 0.5
-LIFT_WHERE = {"narrow": 0.1, "around middle": 0.4, "near zero": 0.5}
+NARROW, AROUND = 0.3, 0.45
+LIFT_WHERE = {"narrow": 0.2, "around middle": 0.15, "near zero": 0.5}
 RICH_WHERE = {"narrow": 0.1, "near zero": 0.5}
 TREE_AXES, TREE_FROM = 35, 5.0
 #: Counts with fewer rows, times their price, do not show where rows are. 0 must be as far from the middle.
