@@ -10,12 +10,11 @@ import logging
 import threading
 from hashlib import sha256
 from hmac import compare_digest
-from time import monotonic
 from typing import Any
 
 from discreet.collector.service import metrics
 from discreet.collector.service.app import BATCH, DONE, RECEIPT, TAKEN, UNWRITTEN, App, Entry, refuse, taken
-from discreet.collector.service.settings import sealing_keys
+from discreet.collector.service.settings import Bucket, sealing_keys
 from discreet.collector.stores.base import LOST, Outcome, Post
 from discreet.collector.stores.batches import BatchStore
 from discreet.errors import DiscreetError, FormatError
@@ -25,8 +24,8 @@ from discreet.local.tasks import LAYER, OUTER, asked, batch_code, sealed_size, u
 log = logging.getLogger("discreet.collector")
 #: Seconds between two looks for batches, the longest pause after a failure, and seconds for a batch to be taken.
 _LOOK, _PAUSE, _PATIENCE = 0.5, 60.0, 300.0
-#: Seconds between two questions to the collector for tasks that are not known, and for an answer.
-_ASK, _ANSWER = 0.1, 10.0
+#: Questions per second to the collector for tasks that are not known, and seconds for an answer.
+_ASKS, _ANSWER = 10.0, 10.0
 
 
 class StillAsking(Exception):
@@ -40,7 +39,7 @@ class Shuffler(App):
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.numbers = metrics.Numbers("shuffler")
-        self._asked, self._unknown = 0.0, set[str]()
+        self._asks, self._unknown = Bucket(_ASKS), set[str]()
         self._fetching: dict[str, asyncio.Future[bool]] = {}
         self._ends = threading.Event()
         self._told: dict[str, int] = {}
@@ -61,9 +60,8 @@ class Shuffler(App):
         if found is not None or len(digest) != 64 or digest in self._unknown:
             return found
         if digest not in self._fetching:
-            if monotonic() - self._asked < _ASK:
+            if not self._asks.take(1):
                 raise StillAsking
-            self._asked = monotonic()
             self._fetching[digest] = self._loop.run_in_executor(self._opening, self._fetch, digest)
         try:
             known = await asyncio.shield(self._fetching[digest])

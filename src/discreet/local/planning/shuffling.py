@@ -84,6 +84,8 @@ class ShuffledBound:
         (0.0527, 3.05e-08)
         """
         k = checks.whole("times", times, low=1)
+        if k == 1:
+            return self
         total = k * self.epsilon
         steps = math.expm1(total) / math.expm1(self.epsilon) if 0 < total < 700 else k if total == 0 else math.inf
         return replace(self, epsilon=total, delta=min(1.0, self.delta * steps * (1 + _SLACK)), reports=k)

@@ -26,7 +26,7 @@ _KEYS, _DAY = ("collector", "shuffler"), 86_400
 
 
 class Shuffle(DeclaredValue):
-    """How the reports of a task are mixed before the collector sees them.
+    """A shuffler between devices and collector: its batches, its assumptions and both public keys.
 
     Privacy
     -------
