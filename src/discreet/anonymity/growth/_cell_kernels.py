@@ -35,7 +35,7 @@ MOST_COUNTERS, ALL_COUNTERS = 1 << 18, 1 << 20
 
 
 @jit
-def pack(columns: Any, rows: Any, at: int) -> None:  # pragma: no cover
+def pack(columns: Any, rows: Any, at: int) -> None:
     """Write columns row by row, from the place ``at`` of every row on."""
     d, n = columns.shape
     for i in range(n):
@@ -44,7 +44,7 @@ def pack(columns: Any, rows: Any, at: int) -> None:  # pragma: no cover
 
 
 @inlined
-def add_rows(rows: Any, a: int, b: int, by: int, counts: Any, slot: int) -> None:  # pragma: no cover
+def add_rows(rows: Any, a: int, b: int, by: int, counts: Any, slot: int) -> None:
     """Add ``by`` for every row to the counters of its bins."""
     for i in range(a, b):
         for m in range(counts.shape[1]):
@@ -52,7 +52,7 @@ def add_rows(rows: Any, a: int, b: int, by: int, counts: Any, slot: int) -> None
 
 
 @inlined
-def count_rows(rows: Any, a: int, b: int, cells: Any, at: int, counts: Any, slot: int) -> None:  # pragma: no cover
+def count_rows(rows: Any, a: int, b: int, cells: Any, at: int, counts: Any, slot: int) -> None:
     """Count the rows of a cell."""
     for m in range(counts.shape[1]):
         for p in range(cells[at, FIRST, m], cells[at, LAST, m] + 1):
@@ -61,7 +61,7 @@ def count_rows(rows: Any, a: int, b: int, cells: Any, at: int, counts: Any, slot
 
 
 @inlined
-def take_away(counts: Any, slot: int, fewer: int, cells: Any, at: int, but: int) -> None:  # pragma: no cover
+def take_away(counts: Any, slot: int, fewer: int, cells: Any, at: int, but: int) -> None:
     """Subtract counters over a cell. In the column of the cut, ``but``, the cell has its bins to itself."""
     for m in range(counts.shape[1]):
         if m != but:
@@ -70,7 +70,7 @@ def take_away(counts: Any, slot: int, fewer: int, cells: Any, at: int, but: int)
 
 
 @inlined
-def occupied(counts: Any, slot: int, j: int, first: int, last: int, groups: Any) -> int:  # pragma: no cover
+def occupied(counts: Any, slot: int, j: int, first: int, last: int, groups: Any) -> int:
     """List the bins with records, and how many records they and those below have; return how many bins."""
     found, left = 0, 0
     for p in range(first, last + 1):
@@ -83,9 +83,7 @@ def occupied(counts: Any, slot: int, j: int, first: int, last: int, groups: Any)
 
 
 @inlined
-def occupied_by_rank(
-    rows: Any, a: int, size: int, j: int, first: int, keys: Any, groups: Any
-) -> int:  # pragma: no cover
+def occupied_by_rank(rows: Any, a: int, size: int, j: int, first: int, keys: Any, groups: Any) -> int:
     """List the same for a small node."""
     sort_keys(rows, a, size, j, first, keys)
     found, before = -1, np.int64(-1)
@@ -100,19 +98,9 @@ def occupied_by_rank(
 
 @inlined
 def rate(
-    groups: Any,
-    n_groups: int,
-    size: int,
-    j: int,
-    first: int,
-    last: int,
-    edges: Any,
-    tiers: Any,
-    facts: Any,
-    k: int,
-    min_share: float,
-    best: float,
-) -> tuple[float, int]:  # pragma: no cover
+    groups: Any, n_groups: int, size: int, j: int, first: int, last: int, edges: Any, tiers: Any, facts: Any, k: int,
+    min_share: float, best: float,
+) -> tuple[float, int]:  # fmt: skip
     """Return gain and cut of the best cut of a column if it beats ``best``; cut -1 if none does.
 
     As `list_cuts`, `cell_gain` and `choose` have it, to the last digit.
@@ -172,7 +160,7 @@ def rate(
 
 
 @inlined
-def counts_pay(size: int, cells: Any, at: int) -> bool:  # pragma: no cover
+def counts_pay(size: int, cells: Any, at: int) -> bool:
     """Return whether a node gets a histogram: it is large, or its cell has few bins."""
     if size >= SMALL:
         return True
@@ -184,27 +172,10 @@ def counts_pay(size: int, cells: Any, at: int) -> bool:  # pragma: no cover
 
 @jit
 def grow_by_cell(
-    rows: Any,
-    words: Any,
-    ids: Any,
-    n_roots: int,
-    hand_over: int,
-    k: int,
-    min_share: float,
-    max_depth: int,
-    edges: Any,
-    tiers: Any,
-    facts: Any,
-    keys: Any,
-    counts: Any,
-    free: Any,
-    groups: Any,
-    nodes: Any,
-    stack: Any,
-    cells: Any,
-    spare: Any,
-    spare_ids: Any,
-) -> int:  # pragma: no cover
+    rows: Any, words: Any, ids: Any, n_roots: int, hand_over: int, k: int, min_share: float, max_depth: int,
+    edges: Any, tiers: Any, facts: Any, keys: Any, counts: Any, free: Any, groups: Any, nodes: Any, stack: Any,
+    cells: Any, spare: Any, spare_ids: Any,
+) -> int:  # fmt: skip
     """Grow trees as `growth_kernels.grow` does.
 
     ``counts`` has one histogram more than there are places in ``free``, for nodes that found no room.

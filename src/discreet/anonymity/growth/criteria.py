@@ -53,7 +53,7 @@ def moments(rows: Any, places: Any) -> Moments:
 
 
 @jit
-def _add_products(rows: Any, places: Any, words: Any) -> None:  # pragma: no cover
+def _add_products(rows: Any, places: Any, words: Any) -> None:
     n, d = rows.shape
     own, place = np.zeros((d + 1, d), np.int64), np.empty(d, np.int64)
     for start in range(0, n, 1 << 12):
@@ -91,9 +91,7 @@ def common_axes(found: Moments) -> Any:
 
 
 @inlined
-def square_gains(
-    plain: bool, n_cuts: int, size: int, axes: Any, held: Any, rated: Any, node: Any
-) -> None:  # pragma: no cover
+def square_gains(plain: bool, n_cuts: int, size: int, axes: Any, held: Any, rated: Any, node: Any) -> None:
     """Write |A Σ_{i∈L} (x_i - mean)|² (1/c_L + 1/c_R). Sums to the left, by column and cut, count units.
 
     If ``plain``, A is diagonal: ``axes[0]`` are the units of the columns.
@@ -122,9 +120,7 @@ def square_gains(
 
 
 @inlined
-def label_gains(
-    n_cuts: int, size: int, order: Any, ids: Any, target: Any, classes: Any, held: Any, rated: Any
-) -> None:  # pragma: no cover
+def label_gains(n_cuts: int, size: int, order: Any, ids: Any, target: Any, classes: Any, held: Any, rated: Any) -> None:
     """Write minus c times the entropy of the label given the side: the information gain up to a constant.
 
     ``classes`` holds the counts of the labels in the node, and gets those to the left of the last cut.

@@ -224,11 +224,9 @@ class Grid:
 
 
 def make_grid(
-    column: Column,
-    steps: Any = None,
-    order: tuple[int, ...] | None = None,
+    column: Column, steps: Any = None, order: tuple[int, ...] | None = None,
     labels: tuple[tuple[int, int, str], ...] = (),
-) -> Grid:
+) -> Grid:  # fmt: skip
     """Make the public grid of a column from its declaration alone.
 
     ``steps`` is a number of equal steps, or the inner grid points. By default steps have a round size if the bounds are
@@ -334,7 +332,7 @@ def number_text(number: float) -> str:
 
 
 @jit
-def _even_bins(coordinates: Any, edges: Any, missing: int, out: Any) -> int:  # pragma: no cover
+def _even_bins(coordinates: Any, edges: Any, missing: int, out: Any) -> int:
     """Write the bins on a grid of equal steps.
 
     Division only says where to look: a bin must agree with the edges as they are printed.

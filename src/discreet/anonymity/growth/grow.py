@@ -149,14 +149,9 @@ class Grower(NamedTuple):
 
 
 def make_grower(
-    grids: Sequence[Grid],
-    limits: Limits,
-    criterion: str,
-    min_share: float,
-    max_depth: int,
-    tiers: Mapping[int, IntArray] | None,
-    moments: Callable[[IntArray], criteria.Moments],
-) -> Grower:
+    grids: Sequence[Grid], limits: Limits, criterion: str, min_share: float, max_depth: int,
+    tiers: Mapping[int, IntArray] | None, moments: Callable[[IntArray], criteria.Moments],
+) -> Grower:  # fmt: skip
     """Prepare growth; ``moments`` returns those of all rows if the criterion needs them."""
     space = make_space(grids, tiers or {})
     if criterion in ("factor", "label"):
@@ -167,20 +162,10 @@ def make_grower(
 
 
 def grow_tree(
-    bins: Bins,
-    grids: Sequence[Grid],
-    limits: Limits,
-    *,
-    criterion: str,
-    sensitive: IntArray | None = None,
-    target: CodedColumn | None = None,
-    min_share: float = 0.02,
-    max_depth: int = 64,
-    tiers: Mapping[int, IntArray] | None = None,
-    weight: float = 1.0,
-    ahead: int = 0,
-    threads: bool = True,
-) -> GrownTree:
+    bins: Bins, grids: Sequence[Grid], limits: Limits, *, criterion: str, sensitive: IntArray | None = None,
+    target: CodedColumn | None = None, min_share: float = 0.02, max_depth: int = 64,
+    tiers: Mapping[int, IntArray] | None = None, weight: float = 1.0, ahead: int = 0, threads: bool = True,
+) -> GrownTree:  # fmt: skip
     """Grow a partition of the rows ``bins`` (columns by rows) in which each cell keeps the rules.
 
     The root must keep the rules (``limits``). ``criterion`` is one of `criteria.NAMES`; ``sensitive`` holds sensitive
@@ -208,18 +193,9 @@ def grow_tree(
 
 
 def grow_on(
-    tree: Tree,
-    bins: Bins,
-    leaf: IntArray,
-    waiting: IntArray,
-    limits: Limits,
-    *,
-    criterion: str,
-    sensitive: IntArray,
-    min_share: float,
-    max_depth: int,
-    tiers: Mapping[int, IntArray],
-) -> tuple[Tree, IntArray]:
+    tree: Tree, bins: Bins, leaf: IntArray, waiting: IntArray, limits: Limits, *, criterion: str, sensitive: IntArray,
+    min_share: float, max_depth: int, tiers: Mapping[int, IntArray],
+) -> tuple[Tree, IntArray]:  # fmt: skip
     """Split leaves further where the rules allow it; return the tree and the leaf of each row.
 
     A leaf becomes what growth on all records would make of its cell. ``bins``, ``leaf`` and ``sensitive`` are those of

@@ -104,15 +104,9 @@ def _cuts(
 
 
 def _gains(
-    criterion: int,
-    size: int,
-    left: IntArray,
-    share: FloatArray,
-    width: float,
-    sums: IntArray,
-    total: IntArray,
+    criterion: int, size: int, left: IntArray, share: FloatArray, width: float, sums: IntArray, total: IntArray,
     space: GridSpace,
-) -> FloatArray:
+) -> FloatArray:  # fmt: skip
     """Rate cuts as `criteria` does."""
     if criterion == CELL:
         return np.asarray(cell_gain(size, left, share))

@@ -62,15 +62,9 @@ def pruning_path(tree: Tree, counts: IntArray, held_out: IntArray | None = None)
 
 
 def prune(
-    grown: GrownTree,
-    bins: Bins,
-    *,
-    sensitive: IntArray | None = None,
-    target: CodedColumn | None = None,
-    folds: int = FOLDS,
-    random_state: Any = None,
-    **settings: Any,
-) -> GrownTree:
+    grown: GrownTree, bins: Bins, *, sensitive: IntArray | None = None, target: CodedColumn | None = None,
+    folds: int = FOLDS, random_state: Any = None, **settings: Any,
+) -> GrownTree:  # fmt: skip
     """Prune a grown tree at the price that cross-validation finds best; of equal ones, the one with fewer leaves.
 
     ``settings`` are further arguments of `grow_tree`. ``random_state`` shuffles the records into folds.
@@ -115,7 +109,7 @@ def risks(path: Path, folds: list[Path], n: int) -> FloatArray:
 
 
 @jit
-def _path(column: Any, right: Any, parent: Any, gain: Any, score: Any) -> Any:  # pragma: no cover
+def _path(column: Any, right: Any, parent: Any, gain: Any, score: Any) -> Any:
     """Collapse weakest links. Every node knows the smallest g below it, so that each is found from the root."""
     n = column.size
     gained, leaves, held = gain.copy(), np.ones(n, np.int64), score.copy()

@@ -170,7 +170,7 @@ def grid_shares(grid: Grid) -> FloatArray:
 
 
 @jit
-def _levels(parent: Any) -> AnyArray:  # pragma: no cover
+def _levels(parent: Any) -> AnyArray:
     level = np.zeros(parent.size, np.int32)
     for i in range(1, parent.size):
         level[i] = level[parent[i]] + 1
@@ -178,7 +178,7 @@ def _levels(parent: Any) -> AnyArray:  # pragma: no cover
 
 
 @jit
-def _ends(column: Any, right: Any) -> AnyArray:  # pragma: no cover
+def _ends(column: Any, right: Any) -> AnyArray:
     end = np.empty(column.size, np.int32)
     for i in range(column.size - 1, -1, -1):
         end[i] = i + 1 if column[i] < 0 else end[right[i]]
@@ -186,7 +186,7 @@ def _ends(column: Any, right: Any) -> AnyArray:  # pragma: no cover
 
 
 @jit
-def _some_cells(column: Any, cut: Any, nodes: Any, last_bins: Any) -> tuple[AnyArray, AnyArray]:  # pragma: no cover
+def _some_cells(column: Any, cut: Any, nodes: Any, last_bins: Any) -> tuple[AnyArray, AnyArray]:
     first, last = np.zeros_like(last_bins), last_bins.copy()
     lows, highs = np.empty((nodes.size, last.size), np.uint16), np.empty((nodes.size, last.size), np.uint16)
     waiting, depth, at = np.empty((64, 2, last.size), np.uint16), 0, 0  # the cells of right children yet to come
@@ -208,7 +208,7 @@ def _some_cells(column: Any, cut: Any, nodes: Any, last_bins: Any) -> tuple[AnyA
 
 
 @jit
-def _route(bins: Any, column: Any, cut: Any, right: Any) -> IntArray:  # pragma: no cover
+def _route(bins: Any, column: Any, cut: Any, right: Any) -> IntArray:
     leaf = np.empty(bins.shape[1], np.int64)
     for i in range(leaf.size):
         node = 0

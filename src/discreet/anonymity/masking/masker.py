@@ -176,17 +176,9 @@ def _correlation(columns: FloatArray) -> FloatArray:
 
 
 def masked_release(
-    table: Table,
-    values: Mapping[str, pa.Array],
-    cells: Cells,
-    delivery: Delivery,
-    stream: noise.Generator,
-    *,
-    facts: Mapping[str, Any],
-    notes: Sequence[str],
-    random: bool,
-    disclosure: Mapping[str, Any] | None = None,
-) -> MaskedRelease:
+    table: Table, values: Mapping[str, pa.Array], cells: Cells, delivery: Delivery, stream: noise.Generator, *,
+    facts: Mapping[str, Any], notes: Sequence[str], random: bool, disclosure: Mapping[str, Any] | None = None,
+) -> MaskedRelease:  # fmt: skip
     """Put changed values and the columns that are passed on together; ``random`` values depend on the stream."""
     rows = np.arange(table.n)
     if delivery.order == "shuffled":

@@ -68,14 +68,9 @@ class ReleaseRecord:
 
     @classmethod
     def of(
-        cls,
-        table: Table,
-        cells: Cells,
-        required: Mapping[str, Any],
-        earlier: Sequence[str] = (),
-        groups: GroupCounts | None = None,
-        cuts: Mapping[str, Any] | None = None,
-    ) -> ReleaseRecord:
+        cls, table: Table, cells: Cells, required: Mapping[str, Any], earlier: Sequence[str] = (),
+        groups: GroupCounts | None = None, cuts: Mapping[str, Any] | None = None,
+    ) -> ReleaseRecord:  # fmt: skip
         """Make the record of a release from the input rows and the cells they were published in."""
         followed = following_column(table.plan)
         who = identities(table)

@@ -228,19 +228,10 @@ class Release:
 
 
 def publish(
-    table: Table,
-    cells: Cells,
-    rules: Rules,
-    delivery: Delivery,
-    *,
-    method: str = "",
-    settings: Mapping[str, Any] | None = None,
-    notes: Sequence[str] = (),
-    earlier: Sequence[str] = (),
-    history: ReleaseHistory | None = None,
-    groups: GroupCounts | None = None,
-    tree: Tree | None = None,
-) -> Release:
+    table: Table, cells: Cells, rules: Rules, delivery: Delivery, *, method: str = "",
+    settings: Mapping[str, Any] | None = None, notes: Sequence[str] = (), earlier: Sequence[str] = (),
+    history: ReleaseHistory | None = None, groups: GroupCounts | None = None, tree: Tree | None = None,
+) -> Release:  # fmt: skip
     """Turn cells into a release; rows with cell -1 are suppressed. The rules are checked again on the released rows.
 
     ``earlier`` are the seals of the records that the cells were checked with.
@@ -280,15 +271,9 @@ def publish(
 
 
 def promise(
-    plan: TablePlan,
-    rules: Rules,
-    figures: Mapping[str, Any],
-    delivery: Delivery,
-    method: str,
-    settings: Mapping[str, Any] | None,
-    notes: Sequence[str],
-    seeded: bool,
-) -> Guarantee:
+    plan: TablePlan, rules: Rules, figures: Mapping[str, Any], delivery: Delivery, method: str,
+    settings: Mapping[str, Any] | None, notes: Sequence[str], seeded: bool,
+) -> Guarantee:  # fmt: skip
     """Make the guarantee of a release of cells; ``figures`` are counts and the levels ``reached``."""
     counted, output, identifiers = dict(figures), delivery.output, delivery.identifiers
     unit = plan.domain.unit

@@ -64,16 +64,10 @@ class TablePlan:
 
     @classmethod
     def of(
-        cls,
-        domain: Domain,
-        *,
-        sensitive: Sequence[str] | str | None = None,
-        target: str | None = None,
-        keep: Sequence[str] = (),
-        person: str | None = None,
-        grid: Any = None,
+        cls, domain: Domain, *, sensitive: Sequence[str] | str | None = None, target: str | None = None,
+        keep: Sequence[str] = (), person: str | None = None, grid: Any = None,
         orders: Mapping[str, tuple[int, ...]] | None = None,
-    ) -> TablePlan:
+    ) -> TablePlan:  # fmt: skip
         """Sort the declared columns by role; ``sensitive``, ``target`` and ``person`` override the roles.
 
         If no column is a quasi-identifier, all attributes are. Otherwise ``keep`` must name attributes to pass them on.

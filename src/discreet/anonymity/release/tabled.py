@@ -242,14 +242,14 @@ def _worst(pieces: Sequence[ReachedLevels]) -> ReachedLevels:
 
 
 @jit
-def _tally(counts: Any, place: Any, codes: Any, rows: Any, single: bool) -> None:  # pragma: no cover
+def _tally(counts: Any, place: Any, codes: Any, rows: Any, single: bool) -> None:
     for i in range(place.size):
         row = place[i] if place[i] >= 0 else counts.shape[0] - 1
         counts[row, codes[i] + 1] += rows[0 if single else i]
 
 
 @jit
-def _held(counts: Any, chosen: Any) -> Any:  # pragma: no cover
+def _held(counts: Any, chosen: Any) -> Any:
     found = np.zeros(counts.shape[1], np.int64)
     for i in range(chosen.size):
         if chosen[i]:
@@ -259,7 +259,7 @@ def _held(counts: Any, chosen: Any) -> Any:  # pragma: no cover
 
 
 @jit
-def _by_cell(counts: Any, cell: Any, at: int, begin: int, found: Any) -> int:  # pragma: no cover
+def _by_cell(counts: Any, cell: Any, at: int, begin: int, found: Any) -> int:
     """Add places up by cell from place ``at`` on, for as many cells as there is room; return where the next begin."""
     while at < cell.size and cell[at] < begin + found.shape[0]:
         if cell[at] >= 0:
@@ -270,7 +270,7 @@ def _by_cell(counts: Any, cell: Any, at: int, begin: int, found: Any) -> int:  #
 
 
 @jit
-def _count_rows(column: Any, right: Any, before: Any, table: Any, kept: Any, rows: Any) -> None:  # pragma: no cover
+def _count_rows(column: Any, right: Any, before: Any, table: Any, kept: Any, rows: Any) -> None:
     """Count the rows of every node."""
     for node in range(column.size - 1, -1, -1):
         rows[node] = 0

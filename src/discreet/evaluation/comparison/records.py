@@ -56,13 +56,9 @@ class Closeness(Told):
 
 
 def closeness(
-    columns: Columns,
-    real: FloatArray,
-    other: FloatArray,
-    holdout: FloatArray | None,
-    level: float,
+    columns: Columns, real: FloatArray, other: FloatArray, holdout: FloatArray | None, level: float,
     stream: noise.Generator,
-) -> Closeness:
+) -> Closeness:  # fmt: skip
     """Measure the distances of some synthetic rows and of the baseline to all real rows."""
     most = min(max(_MOST_PAIRED // len(real), _FEWEST), _LOOKED_FOR)
 
@@ -92,7 +88,7 @@ def _scaled(values: FloatArray, columns: Columns) -> FloatArray:
 
 
 @jit
-def nearest(rows: Any, reference: Any, numeric: Any, own: Any) -> Any:  # pragma: no cover
+def nearest(rows: Any, reference: Any, numeric: Any, own: Any) -> Any:
     """Return the distance of each row to the nearest reference row other than number ``own``."""
     n, d = rows.shape
     found = np.empty(n)
@@ -165,16 +161,9 @@ class Membership(Told):
 
 
 def membership(
-    columns: Columns,
-    table: pa.Table,
-    real: FloatArray,
-    edges: Any,
-    release: Callable[[pa.Table, int], Any],
-    claim: tuple[float | None, float],
-    shadows: int,
-    level: float,
-    stream: noise.Generator,
-) -> Membership:
+    columns: Columns, table: pa.Table, real: FloatArray, edges: Any, release: Callable[[pa.Table, int], Any],
+    claim: tuple[float | None, float], shadows: int, level: float, stream: noise.Generator,
+) -> Membership:  # fmt: skip
     """Make releases of random halves of the rows, and attack each with the others as the attacker's own trials.
 
     Each row is in a half by a coin toss, independent of all others: the game that ε bounds. The attacked rows are

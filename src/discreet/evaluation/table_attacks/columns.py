@@ -69,13 +69,9 @@ class Tables:
 
 
 def read(
-    released: Any,
-    original: Any,
-    control: Any,
-    names: Sequence[str] | None,
-    domain: Domain | None = None,
+    released: Any, original: Any, control: Any, names: Sequence[str] | None, domain: Domain | None = None,
     person: str | None = None,
-) -> Tables:
+) -> Tables:  # fmt: skip
     """Read the columns that all tables have, or the named ones. Without a control, it has no rows."""
     domain = declared_of(released) if domain is None else domain
     sources = [engines.open(released.table if isinstance(released, Release) else released), engines.open(original)]

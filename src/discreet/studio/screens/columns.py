@@ -229,14 +229,9 @@ def known_key(offer: KnownKind) -> str:
 
 
 def _table(
-    visit: Visit,
-    sheet: Sheet,
-    typed: Mapping[str, Mapping[str, str]] | None = None,
-    faults: _Faults | None = None,
-    find: str = "",
-    picked: list[str] | None = None,
-    doubts: dict[str, list[str]] | None = None,
-) -> Response:
+    visit: Visit, sheet: Sheet, typed: Mapping[str, Mapping[str, str]] | None = None, faults: _Faults | None = None,
+    find: str = "", picked: list[str] | None = None, doubts: dict[str, list[str]] | None = None,
+) -> Response:  # fmt: skip
     t, query, faults = visit.t, visit.query, faults or {}
     find = find or query.get("find", "")
     waiting = set(sheet.waiting)
@@ -268,12 +263,9 @@ def _table(
 
 
 def _one(
-    visit: Visit,
-    sheet: Sheet,
-    name: str,
-    typed: Mapping[str, Mapping[str, str]] | None = None,
+    visit: Visit, sheet: Sheet, name: str, typed: Mapping[str, Mapping[str, str]] | None = None,
     faults: _Faults | None = None,
-) -> Response:
+) -> Response:  # fmt: skip
     t = visit.t
     if name not in sheet.order:
         raise SchemaError(t("columns.no_column", name=name))
