@@ -53,7 +53,6 @@ def add_rows(rows: Any, a: int, b: int, by: int, counts: Any, slot: int) -> None
 
 @inlined
 def count_rows(rows: Any, a: int, b: int, cells: Any, at: int, counts: Any, slot: int) -> None:
-    """Count the rows of a cell."""
     for m in range(counts.shape[1]):
         for p in range(cells[at, FIRST, m], cells[at, LAST, m] + 1):
             counts[slot, m, p] = 0

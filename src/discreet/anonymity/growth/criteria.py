@@ -36,14 +36,12 @@ class Moments(NamedTuple):
     products: list[list[int]]
 
     def __add__(self, other: Any) -> Any:
-        """Add up what two sets of rows have."""
         both = zip(self.products, other.products, strict=True)
         products = [[a + b for a, b in zip(x, y, strict=True)] for x, y in both]
         return Moments(self.n + other.n, [a + b for a, b in zip(self.sums, other.sums, strict=True)], products)
 
 
 def moments(rows: Any, places: Any) -> Moments:
-    """Return the moments of rows of bins."""
     d = rows.shape[1]
     # Words of 32 bits, the lower one never negative: a product has 50 bits, and a block of them no more than 63.
     words = np.zeros((2, d + 1, d), np.int64)

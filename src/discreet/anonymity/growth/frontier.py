@@ -85,7 +85,6 @@ def settle(
 
 
 def _size(chosen: BoolArray, rows: IntArray | None) -> int:
-    """Return how many rows are chosen."""
     return int(chosen.sum() if rows is None else rows[chosen].sum())
 
 

@@ -72,7 +72,6 @@ class Grid:
 
     @property
     def name(self) -> str:
-        """The column's name."""
         return self.column.name
 
     @property
@@ -92,7 +91,6 @@ class Grid:
 
     @property
     def n_bins(self) -> int:
-        """Number of bins, all counted."""
         return self.levels + self.own_missing
 
     def write_bins(self, coordinates: FloatArray, out: npt.NDArray[np.uint16]) -> int:
@@ -409,11 +407,9 @@ class Cells:
 
     @property
     def n_cells(self) -> int:
-        """Number of cells."""
         return len(self.first)
 
     def counts(self) -> IntArray:
-        """Return the rows of every cell."""
         return np.bincount(self.of[self.of >= 0], minlength=self.n_cells)
 
     def texts(self, column: int) -> list[str]:

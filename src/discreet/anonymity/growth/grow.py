@@ -103,7 +103,6 @@ class Grower(NamedTuple):
     def grow(
         self, rows: Any, ids: Any, labels: Labels, roots: IntArray, root_cells: IntArray, hand_over: int
     ) -> IntArray:
-        """Grow trees on some rows, see `on`."""
         (k, d), (criterion, min_share, max_depth) = (self.limits.k, len(self.low)), self.settings
         held = roots[:, 1] - roots[:, 0]
         n, n_bins, words = int(held.max()), self.space.places.shape[1], rows.view(np.uint64)
@@ -247,7 +246,6 @@ def _with_leaves(grids: Sequence[Grid], nodes: IntArray, ids: IntArray) -> Grown
 
 
 def finish(grids: Sequence[Grid], nodes: IntArray) -> GrownTree:
-    """Make a tree of a table of nodes."""
     column, cut, right, used, counts = nodes.T
     tree = Tree(tuple(grids), column, cut, right, np.where(used == LEAF, -1, used))
     return GrownTree(tree, counts.astype(np.int64))

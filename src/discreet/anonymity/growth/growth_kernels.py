@@ -104,7 +104,6 @@ def push_sides(stack: Any, cells: Any, top: int, node: int, column: int, cut: in
 def rate_cuts(
     criterion: int, n_cuts: int, size: int, width: float, axes: Any, sums: Any, held: Any, rated: Any, node: Any
 ) -> None:
-    """Write the gains of the cuts of a column, but for the label."""
     if sums is not None:
         square_gains(criterion == SPREAD, n_cuts, size, axes, held, rated, node)
     else:

@@ -50,7 +50,6 @@ class CountShape(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of a node."""
         return 8 * self.columns * self.bins * (1 + self.summed + self.values)
 
 
@@ -69,7 +68,6 @@ class CountJob:
     places: IntArray
 
     def start(self) -> NodeCounts:
-        """Return counts that have seen no row."""
         n, (d, bins, values, *_) = self.slots, self.shape
         room = [(n, d, bins), (n, d, bins, self.shape.summed), (n, d, bins, values)]
         counts, sums, held = (np.zeros(size, np.int64) for size in room)
@@ -98,7 +96,6 @@ class NodeCounts:
             _add_values(rows, slot, codes, self.values)
 
     def merge(self, other: NodeCounts) -> None:
-        """Take in what was counted elsewhere."""
         for mine, theirs in zip(self._added(), other._added(), strict=True):
             mine += theirs
 

@@ -205,7 +205,6 @@ def _together(held: IntArray, most: int) -> IntArray:
 
 
 def _grow_bucket(grower: Grower, nodes: list[_Node], bins: Bins, codes: IntArray) -> list[IntArray]:
-    """Grow the nodes whose rows a bucket holds."""
     if len(nodes) > 1:  # the rows of a node, one behind the other
         own = np.zeros(bins.shape[1], np.int64)
         for number, node in enumerate(nodes):

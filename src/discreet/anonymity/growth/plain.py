@@ -107,7 +107,6 @@ def _gains(
     criterion: int, size: int, left: IntArray, share: FloatArray, width: float, sums: IntArray, total: IntArray,
     space: GridSpace,
 ) -> FloatArray:  # fmt: skip
-    """Rate cuts as `criteria` does."""
     if criterion == CELL:
         return np.asarray(cell_gain(size, left, share))
     if criterion == WIDTH:

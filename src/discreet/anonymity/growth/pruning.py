@@ -36,7 +36,6 @@ class Path:
     collapsed: IntArray
 
     def at(self, price: FloatArray) -> IntArray:
-        """Return the number of the subtree that is best at a price."""
         return np.searchsorted(self.alpha, price, side="right") - 1
 
 
@@ -91,7 +90,6 @@ def prune(
 
 
 def choose_price(path: Path, folds: list[Path], n: int) -> int:
-    """Return the number of the subtree with the smallest J."""
     return int(len(path.alpha) - 1 - np.argmin(risks(path, folds, n)[::-1]))
 
 

@@ -151,7 +151,6 @@ def describe(
 def tally_node(
     rows: Any, ids: Any, a: int, b: int, d: int, n_sensitive: int, target: Any, tally: Any, classes: Any
 ) -> None:
-    """Count the sensitive values and the classes of a node."""
     if tally is not None:
         for s in range(tally.shape[1]):
             tally[NODE, s] = 0

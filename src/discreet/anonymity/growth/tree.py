@@ -51,23 +51,19 @@ class Tree:
         return cls(grids, column, np.array(cuts["cut"]), right, np.array(cuts["criterion"]))
 
     def cuts(self) -> dict[str, Any]:
-        """Return grids and splits as plain data."""
         told = {name: getattr(self, name).tolist() for name in ("column", "cut", "criterion")}
         return {"grids": [_signature(grid) for grid in self.grids], **told}
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes."""
         return len(self.column)
 
     @cached_property
     def leaves(self) -> IntArray:
-        """Numbers of the leaves."""
         return np.flatnonzero(self.column < 0)
 
     @property
     def n_leaves(self) -> int:
-        """Number of leaves."""
         return len(self.leaves)
 
     @cached_property
@@ -81,7 +77,6 @@ class Tree:
 
     @cached_property
     def levels(self) -> AnyArray:
-        """The number of splits above each node."""
         return quickly(_levels, self.n_nodes)(self.parent)
 
     @cached_property
@@ -91,7 +86,6 @@ class Tree:
 
     @cached_property
     def cells(self) -> tuple[AnyArray, AnyArray]:
-        """First and last bin of every node on every column."""
         first, last = self.cells_of(np.arange(self.n_nodes))
         return first.astype(np.int32), last.astype(np.int32)
 
@@ -108,7 +102,6 @@ class Tree:
         return found
 
     def criteria(self) -> dict[str, int]:
-        """Return how many nodes each criterion has cut."""
         found = np.bincount(self.criterion[self.column >= 0], minlength=len(_criteria.NAMES))
         return {name: int(n) for name, n in zip(_criteria.NAMES, found, strict=True) if n}
 

@@ -42,7 +42,6 @@ class SeenRecords:
 
     @classmethod
     def none(cls, plan: TablePlan) -> SeenRecords:
-        """Return an empty collection."""
         none, text = np.empty(0, np.int64), pa.array([], pa.large_string())
         columns = tuple(code_column(plan.domain, name, text) for name in plan.sensitive)
         empty = np.empty((len(plan.quasi), 0), np.uint16)

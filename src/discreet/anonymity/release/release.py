@@ -305,7 +305,6 @@ def promise(
 
 
 def unknown_columns(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the assumptions about columns that are passed on."""
     columns, own = facts.get("kept", {}).get("columns", ()), list(facts.get("nearly_unique", ()))
     said = [f"an attacker knows nothing of a person from {_listed(columns)}, passed on unchanged"] if columns else []
     if own:
@@ -331,12 +330,10 @@ def _kept_by(table: Table, own: IntArray, rows: IntArray, persons: bool = True) 
 
 
 def in_order(order: str) -> tuple[str, ...]:
-    """Return the assumption about rows that were not shuffled."""
     return (_IN_ORDER,) if order == "input" else ()
 
 
 def _order_of(table: Table, columns: Mapping[str, Any]) -> list[str]:
-    """Keep the declared order of the columns."""
     return [name for name in table.plan.domain.names if name in columns]
 
 
@@ -373,7 +370,6 @@ def number_array(grid: Grid, values: FloatArray, whole: bool) -> pa.Array:
 
 
 def _points(grid: Grid, ends: Sequence[Any], pick: Callable[[Any], float]) -> pa.Array:
-    """Return a place of every interval; None stands for missing."""
     points = np.array([np.nan if e is None else pick(e) for e in ends], np.float64)
     missing = np.isnan(points)
     whole = isinstance(grid.column, Integer) and not isinstance(grid.column, (Date, Time, Code))
@@ -437,7 +433,6 @@ def _others(table: Table, rows: IntArray) -> dict[str, pa.ChunkedArray]:
 
 
 def _flat(table: pa.Table) -> pa.Table:
-    """Write lists as texts, for CSV."""
     for i, column in enumerate(table.columns):
         if pa.types.is_list(column.type):
             texts = pa.array(["|".join(v) if v is not None else None for v in column.to_pylist()], pa.string())

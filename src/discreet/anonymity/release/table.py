@@ -142,7 +142,6 @@ class Table:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return int(self.bins.shape[1])
 
     @cached_property
@@ -157,18 +156,15 @@ class Table:
         return PlaceCounts(np.zeros(self.n, np.int64), self.sensitive, self.persons, np.ones(self.n, np.int64))
 
     def bin_counts(self, j: int) -> IntArray:
-        """Return how many rows each bin of a column has."""
         return np.bincount(self.bins[j], minlength=self.plan.grids[j].n_bins)
 
     def reordered(self, grids: Sequence[Grid], places: Mapping[int, AnyArray]) -> Table:
-        """Return the same rows on grids whose categories are in another order; ``places`` says where each bin goes."""
         bins = self.bins.copy() if places else self.bins
         for j, place in places.items():
             bins[j] = place[self.bins[j]]
         return replace(self, plan=replace(self.plan, grids=tuple(grids)), bins=bins)
 
     def take(self, rows: IntArray) -> Table:
-        """Return some of the rows."""
         picked = pa.array(rows)
         return replace(
             self,

@@ -46,7 +46,6 @@ class Limits(NamedTuple):
     leaf: IntArray
 
     def own(self, q: int) -> slice:
-        """Return the values of sensitive column q."""
         return slice(int(self.offset[q]), int(self.offset[q + 1]))
 
 
@@ -110,7 +109,6 @@ def closeness(counts: AnyArray, sizes: AnyArray, limits: Limits, q: int) -> Floa
 
 
 def diverse(diversities: FloatArray, limits: Limits) -> BoolArray:
-    """Return whether diversities keep l."""
     if limits.l_kind == DISTINCT:
         return np.asarray(diversities >= limits.l)
     if limits.l_kind == ENTROPY:

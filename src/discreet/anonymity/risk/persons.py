@@ -146,7 +146,6 @@ def match(
     starts: Any, held: Any, order: Any, persons: Any, codes: Any, low: int, high: int, owner: Any, seen: Any,
     came: Any, out: Any,
 ) -> None:  # fmt: skip
-    """Write `matched_values` of every class."""
     for c in range(held.size):
         chosen = order[starts[c] : starts[c] + held[c]]
         out[c] = matched_values(chosen, persons, codes, low, high, owner, seen, came)

@@ -336,7 +336,6 @@ BLIND: Any = option(
 
 
 def growth_rules(rules: Rules, blind: bool) -> Rules:
-    """Return the rules that may decide where to split, merge and suppress."""
     return replace(rules, l_diversity=None, t_closeness=None) if blind else rules
 
 

@@ -39,7 +39,6 @@ def log_sums(x: Any, z: Any, offsets: Any, rate: float) -> Any:
 
 @jit
 def posterior(z: Any, prior: Any, rate: float) -> Any:
-    """Return the posterior mean of each row of z."""
     m, d = prior.shape
     guess, weight = np.zeros((z.shape[0], d)), np.empty(m)
     for t in range(z.shape[0]):

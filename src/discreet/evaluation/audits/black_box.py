@@ -60,7 +60,6 @@ class Game:
         return found
 
     def portion(self, features: FeatureMap, columns: Any, side: int, size: int, *place: int) -> FloatArray:
-        """Return the features of ``size`` releases."""
         releases = self.releases(side, size, *place)
         found = features.batch(releases) if self.batch else np.array([features(r) for r in releases], np.float64)
         found = found.reshape(size, len(features.names))
@@ -113,7 +112,6 @@ class Runner:
             self._started = True
 
     def _portions(self, phase: int, place: int, wave: list[int]) -> list[FloatArray]:
-        """Return the features of portions of releases, for both inputs in turn."""
         both = [(i, size, side) for i, size in enumerate(wave) for side in (0, 1)]
         jobs = [(self.features, self.columns, side, size, phase, place + i) for i, size, side in both]
         if len(wave) > 1:

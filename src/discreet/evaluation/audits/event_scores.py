@@ -42,7 +42,6 @@ class Coordinate:
         return np.where(np.isnan(values), -np.inf, values)
 
     def words(self, cut: float, above: bool) -> str:
-        """Describe the event."""
         return f"{self.name} {'≥' if above else '≤'} {cut:.10g}"
 
 
@@ -70,7 +69,6 @@ class CellRatio:
         return np.where(np.isnan(values), _GONE, values)
 
     def cells(self, values: FloatArray) -> IntArray:
-        """Return the cell of each value."""
         binned = len(self.values) + np.searchsorted(self.edges, values, side="right")
         if not len(self.values):
             return np.asarray(binned, np.int64)
@@ -83,7 +81,6 @@ class CellRatio:
         return found
 
     def words(self, cut: float, above: bool) -> str:
-        """Describe the event by its cells."""
         held = self.sure >= cut if above else self.sure <= cut
         chosen = np.flatnonzero(held & (self.shares > 0))
         chosen = chosen[np.argsort(-self.shares[chosen], kind="stable")]
@@ -123,7 +120,6 @@ class JointRatio:
         return found
 
     def words(self, cut: float, above: bool) -> str:
-        """Describe the event."""
         count = int((self.sure[:-1] >= cut).sum() if above else (self.sure[:-1] <= cut).sum())
         return f"the release is one of {count:,} exact outcomes"
 
@@ -135,14 +131,12 @@ class SumOfRatios:
         self.ratios = ratios
 
     def of(self, X: FloatArray) -> FloatArray:
-        """Return the sums."""
         found = np.zeros(len(X))
         for ratio in self.ratios:
             found += ratio.logs[ratio.cells(ratio._read(X))]
         return found
 
     def words(self, cut: float, above: bool) -> str:
-        """Describe the event."""
         return f"the log-likelihood ratios of {len(self.ratios)} features add up to {'≥' if above else '≤'} {cut:.6g}"
 
 
@@ -181,12 +175,10 @@ class Classifier:
         return np.concatenate([scaled, gone.astype(np.float64)], axis=1)
 
     def of(self, X: FloatArray) -> FloatArray:
-        """Return the decision values."""
         with one_thread():
             return np.asarray(self.model.decision_function(self._inputs(X)[:, self.kept]), np.float64)
 
     def words(self, cut: float, above: bool) -> str:
-        """Describe the event."""
         return f"the score of a {self.kind} on all features {'≥' if above else '≤'} {cut:.6g}"
 
 
@@ -246,13 +238,11 @@ class Event:
     expected: float
 
     def count(self, X: FloatArray) -> int:
-        """Return how many releases are in the event."""
         scores = self.score.of(X)
         return int((scores >= self.cut if self.above else scores <= self.cut).sum())
 
     @property
     def words(self) -> str:
-        """The event in words."""
         return self.score.words(self.cut, self.above)
 
 

@@ -49,7 +49,6 @@ class Closeness(Told):
         return self.copies.interval[0] > self.baseline_copies.interval[1]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
         rates = {name: getattr(self, name).to_dict() for name in ("copies", "baseline_copies", "near")}
         plain = {name: getattr(self, name) for name in ("median", "baseline_median", "baseline", "copied")}
         return {**rates, **plain}
@@ -154,7 +153,6 @@ class Membership(Told):
         return self.attack.advantage_interval[0] > self.allowed_advantage
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
         names = ("epsilon", "delta", "releases", "targets", "allowed_advantage", "epsilon_lower", "refuted")
         allowed = {str(f): self.allowed_tpr(f) for f in (0.01, 0.001)}
         return {**{n: getattr(self, n) for n in names}, "allowed_tpr_at": allowed, "attack": self.attack.to_dict()}

@@ -282,7 +282,6 @@ def _guess(space: ColumnSpace, hidden: Column, people: Any, stream: noise.Genera
 
 
 def _blind(hidden: Column, size: int, stream: noise.Generator) -> Any:
-    """Guess the value of a random released row."""
     released = hidden.released
     code = released.code[noise.below(len(released.code), size=size, rng=stream)]
     if isinstance(released, Stretches):
@@ -295,7 +294,6 @@ def _blind(hidden: Column, size: int, stream: noise.Generator) -> Any:
 
 
 def _members(released: Sets) -> tuple[IntArray, IntArray]:
-    """List the categories of each set, one after the other."""
     rows, members = np.nonzero(released.members[:, :-1])
     return np.searchsorted(rows, np.arange(len(released.members) + 1)), members
 
@@ -428,7 +426,6 @@ def nearest_rows(values: Any, numeric: Any, low: Any, high: Any, gaps: Any, sets
 
 @jit
 def nearest_distances(values: Any, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, starts: Any) -> Any:
-    """Return the distance of each target from the nearest released row."""
     tied = np.empty(starts.size - 1, np.int64)
     found = np.empty(values.shape[1])
     for t in range(values.shape[1]):

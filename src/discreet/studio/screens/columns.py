@@ -30,7 +30,6 @@ _Faults = Mapping[tuple[str, str], Fault]
 
 
 def show(visit: Visit) -> Response:
-    """Show all columns, or those whose names hold a word."""
     try:
         sheet = Sheet.load(visit.project)
     except DiscreetError as error:
@@ -49,7 +48,6 @@ def _doubts(project: Project, sheet: Sheet) -> dict[str, list[str]] | None:
 
 
 def show_one(visit: Visit) -> Response:
-    """Show one column with room for a long list."""
     return _one(visit, Sheet.load(visit.project), visit.query.get("name", ""))
 
 
@@ -94,7 +92,6 @@ def save(visit: Visit) -> Response:
 
 
 def upload(visit: Visit) -> Response:
-    """Take over a schema file, or what a codebook declares."""
     t, content, name = visit.t, b"", ""
     if isinstance(given := visit.form.get("file"), UploadFile):
         content, name = given.file.read(_LARGEST + 1), given.filename or ""
