@@ -31,8 +31,8 @@ LEAF, PENDING = 254, 255
 #: The table of nodes: where a node is cut and by which criterion, its right child (the left one is the next node), its
 #: rows, and how many cuts are above it.
 COLUMN, CUT, RIGHT, CRITERION, BEGIN, END, DEPTH = 0, 1, 2, 3, 4, 5, 6
-#: The stack of nodes to come: rows, depth, the node whose right child it is (or -1), and a place for counts (or -1).
-FROM, TO, LEVEL, ABOVE, SLOT = 0, 1, 2, 3, 4
+#: The stack of nodes to come: rows, depth, and the node whose right child it is (or -1).
+FROM, TO, LEVEL, ABOVE = 0, 1, 2, 3
 #: A cell: its first and last bins.
 FIRST, LAST = 0, 1
 
@@ -93,7 +93,6 @@ def push_sides(stack: Any, cells: Any, top: int, node: int, column: int, cut: in
     level, left = stack[top, LEVEL] + 1, top + 1
     stack[left, FROM], stack[left, TO], stack[left, LEVEL], stack[left, ABOVE] = stack[top, FROM], middle, level, -1
     stack[top, FROM], stack[top, LEVEL], stack[top, ABOVE] = middle, level, node
-    stack[left, SLOT] = stack[top, SLOT] = -1
     for m in range(cells.shape[2]):
         cells[left, FIRST, m], cells[left, LAST, m] = cells[top, FIRST, m], cells[top, LAST, m]
     cells[top, FIRST, column] = cut
