@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 import discreet as dc
+from discreet_studies import public_tables
 from studies.measures._measure import save
 
 METRES = 111_195.0  # of one degree of latitude
@@ -30,10 +31,10 @@ def main() -> None:
     seeds, rows = (3, 1000) if args.quick else (args.seeds, args.rows)
     results = []
     for name, radius, unit in (("gowalla", 200.0, METRES), ("geonames", 50_000.0, METRES)):
-        if name not in dc.datasets.available():
+        if name not in public_tables.available():
             print(f"{name}: not here")
             continue
-        data = dc.datasets.load(name)
+        data = public_tables.load(name)
         scaling = _units(data.domain, unit)
         public, own = _halves(name, data)
         for level in LEVELS:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from discreet.core import Domain, FloatArray, IntArray, checks
-from discreet.datasets import Dataset, available, load
+from discreet.datasets import Dataset
+from discreet_studies.public_tables import available, load
 
 Bounds = dict[str, tuple[float, float]]
 Maker = Callable[[int], tuple[FloatArray, IntArray]]

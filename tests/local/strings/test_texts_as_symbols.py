@@ -11,18 +11,19 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet import datasets, noise
+from discreet import noise
 from discreet.local.strings import candidates as search
 from discreet.local.strings.alphabet import LETTERS, Alphabet, TextCode, WholeCode
+from discreet_studies import public_tables
 
 
 def every_text(letters: str, length: int) -> list[str]:
     return ["".join(t) for k in range(length + 1) for t in itertools.product(letters, repeat=k)]
 
 
-def real(name: str) -> datasets.Frequencies:
+def real(name: str) -> public_tables.Frequencies:
     try:
-        return datasets.frequencies(name)
+        return public_tables.frequencies(name)
     except dc.errors.DataSourceError:
         pytest.skip("the data folder is not here")
 
