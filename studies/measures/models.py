@@ -8,7 +8,7 @@ heavy-tailed. Bounds hold all values, so nothing is clipped. The truth is the co
 logistic regression the same features and 2,000 to 20,000 rows; for principal components the variance along the first
 direction of independent ones. Of these two every fourth table is tried.
 
-**linear, logistic, pca.** Public tables (`public_tables.available`) and tables of scikit-learn; a fifth of the
+**linear, logistic, pca.** Public tables (`discreet.datasets.available`) and tables of scikit-learn; a fifth of the
 rows is kept for testing, drawn anew for every seed. Bounds are the public ones of the table. Peers: AdaSSP (Wang
 2018, written here, with a δ of 1e-6), and diffprivlib where it is installed (without one; its principal components
 did not finish on `magic` and are left out). Predictions of all are
@@ -32,7 +32,6 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import log_loss
 
 import discreet as dc
-from discreet_studies import public_tables
 from studies.measures._measure import RESULTS, save
 
 EPSILONS = (0.3, 1.0, 3.0, 10.0)
@@ -149,7 +148,7 @@ def regression_tables() -> dict[str, tuple[Any, Any, Any]]:
         "letter": "x4",
         "skin": "r",
     }.items():
-        data = public_tables.load(name)
+        data = dc.datasets.load(name)
         order = [n for n in data.domain.names if n != target] + [target]
         axes = data.domain.select(order)
         rows = np.asarray(data.domain.clamp(data.X)[:, [data.domain.position(n) for n in order]])
@@ -234,7 +233,7 @@ def class_tables() -> dict[str, tuple[Any, Any, Any, Any]]:
     """Return features, classes and public bounds."""
     out = {}
     for name in ("adult", "magic", "htru2", "skin", "breast"):
-        data = public_tables.load(name)
+        data = dc.datasets.load(name)
         out[name] = np.asarray(data.domain.clamp(data.X)), data.labels, data.domain.low, data.domain.high
     rng = np.random.default_rng(4)
     X, low, high = rng.uniform(-1, 1, (20_000, 8)), -np.ones(8), np.ones(8)

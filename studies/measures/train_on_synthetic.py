@@ -27,7 +27,6 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
 import discreet as dc
-from discreet_studies import public_tables
 from studies.measures._measure import RESULTS, save
 
 EPSILONS, DELTA = (0.3, 1.0, 3.0), 1e-6
@@ -39,7 +38,7 @@ def tables() -> dict[str, tuple[pd.DataFrame, dc.Domain]]:
     """Return tables whose last column is a target of two categories."""
     out = {}
     for name in ("adult", "magic", "htru2"):
-        data = public_tables.load(name)
+        data = dc.datasets.load(name)
         frame = pd.DataFrame(data.X, columns=list(data.domain.names)).assign(y=data.labels)
         out[name] = frame, dc.Domain({**{c.name: c for c in data.domain}, "y": {"categories": [0, 1]}})
     rng = np.random.default_rng(5)
