@@ -272,7 +272,7 @@ def _choose(
 ) -> tuple[int, Event]:
     deadline = None if seconds is None else begun + 0.4 * seconds
     done, tables = _gathered(runner, _CHOOSE, pairs, deadline, pairs)
-    return done, choose(*tables, names, miss=miss, delta=delta, seed=runner.game.root % 2**32)
+    return done, choose(tables[0], tables[1], names, miss=miss, delta=delta, seed=runner.game.root % 2**32)
 
 
 def _gathered(
