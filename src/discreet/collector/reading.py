@@ -135,7 +135,7 @@ def shuffled_promise(task: Task) -> dict[str, Any]:
         why = "devices store their responses, so the reports of one device can be recognised in every batch"
         return facts | {"sentences": [both, f"Against the collector alone: no better figure, because {why}."]}
     bound = shuffled(task.mechanism, shuffle.honest, float(shuffle.delta))
-    day = bound.repeated(int(task.per_day.exact // task.epsilon.exact))
+    day = bound.repeated(int(task.per_day.exact // task.epsilon.exact))  # type: ignore[attr-defined]
     facts["collector_alone"] = [{"reports": b.reports, "epsilon": b.epsilon, "delta": b.delta} for b in (bound, day)]
     alone = f"Against the collector alone: ε = {at_most(bound.epsilon, 3)} with δ = {bound.delta:.2g} per report"
     if day.reports > 1:
