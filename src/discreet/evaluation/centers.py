@@ -3,8 +3,6 @@
 All look at the raw rows: they judge a method, and must not be published with a release.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Levels are given, or found by Datafly's rule (Sweeney 1998): raise the column wi
 records in classes that break a rule are few enough to be left out.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence

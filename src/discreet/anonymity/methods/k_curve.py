@@ -4,8 +4,6 @@ The table is read once. Each k has its own tree: allowed splits depend on k, so 
 of those of a smaller one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

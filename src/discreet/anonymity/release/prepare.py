@@ -1,7 +1,5 @@
 """Steps that all methods share before they group rows: find the columns, read hierarchies, refuse impossible tables."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ bins, and the numbers of sensitive values and persons if a rule needs them. It i
 and deleted when growth ends (`discreet.engines.writing.spill`).
 """
 
-from __future__ import annotations
-
 import math
 import os
 import queue

@@ -4,8 +4,6 @@
 table of counts takes a few bytes per place (`PlaceCounter`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -7,8 +7,6 @@ original rows of a group have, over all that the original table has: it is not p
 (bounds, categories, format of the file), as the release read it.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

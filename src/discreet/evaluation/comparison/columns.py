@@ -1,7 +1,5 @@
 """Two tables in the same form: a row of numbers per record, categories as numbers, NaN for missing values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Histogram gradient boosting (scikit-learn) takes numbers, categories and missing values as they are. No tuning.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial

@@ -4,8 +4,6 @@ The error of a set of columns is the total variation: half the sum of the absolu
 cells. 0 is the same distribution, 1 has nothing in common.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations

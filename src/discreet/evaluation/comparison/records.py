@@ -1,7 +1,5 @@
 """Distances of synthetic rows to real ones, and a membership attack on releases that can be repeated."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
