@@ -237,7 +237,6 @@ def compare_centers(X: Any, centers: Any, *, n_init: int = 5, seed: int = 0) -> 
 
 
 def read_matrix(name: str, value: Any, width: int | None = None) -> FloatArray:
-    """Return a table of numbers; refuse anything else, and any other number of columns."""
     if hasattr(value, "to_numpy") and hasattr(value, "columns") and not isinstance(value, np.ndarray):
         value = value.to_numpy()
     try:

@@ -232,7 +232,6 @@ def _point(model: Any, table: Table, tiers: Any) -> KPoint:
 
 
 def _homogeneous(leaf: IntArray, table: Table) -> float:
-    """Return the share of the rows whose cell has one value of some sensitive column."""
     alike = np.zeros(int(leaf.max()) + 1, bool)
     for column in table.sensitive:
         pairs = np.unique(np.stack([leaf, column.codes.astype(np.int64)]), axis=1)

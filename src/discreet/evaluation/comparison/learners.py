@@ -185,7 +185,6 @@ def _accuracy(truth: FloatArray, guess: FloatArray) -> float:
 def _fitted(
     kind: Callable[..., Any], X: FloatArray, y: Any, numeric: BoolArray, stream: noise.Generator
 ) -> tuple[Any, BoolArray]:
-    """Return a booster, and the columns that have any value."""
     kept = np.asarray((~np.isnan(X)).any(axis=0))
     if not kept.any():
         X, kept = np.zeros_like(X), np.ones(X.shape[1], bool)

@@ -56,7 +56,6 @@ def closeness(
     columns: Columns, real: FloatArray, other: FloatArray, holdout: FloatArray | None, level: float,
     stream: noise.Generator,
 ) -> Closeness:  # fmt: skip
-    """Measure the distances of some synthetic rows and of the baseline to all real rows."""
     most = min(max(_MOST_PAIRED // len(real), _FEWEST), _LOOKED_FOR)
 
     def some(values: FloatArray) -> IntArray:
