@@ -1,6 +1,6 @@
 """How good boosting and forests are when they are trained on synthetic rows, and how categories help k-means.
 
-    python -m studies.measures.train_on_synthetic [--parts trees clusters] [--seeds 5]
+    python -m studies.measures.train_on_synthetic [--parts trees clusters] [--seeds 20]
 
 **trees.** A fifth of a table is for testing; of the others at most 10,000 rows are for training. A `MarginalSynopsis`
 of the training rows, told the target, with a δ of 1e-6, gives as many synthetic rows.
@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 from sklearn.cluster import KMeans
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
@@ -67,32 +68,50 @@ def features(frame: pd.DataFrame, domain: dc.Domain) -> Any:
 
 
 def trees(seeds: int) -> dict[str, Any]:
-    """Return areas under the ROC curve by table, ε and learner; ε "real" is training on the real rows."""
-    out: dict[str, Any] = {"seeds": seeds, "delta": DELTA, "auc": {}}
+    """Return areas under the ROC curve by table, ε and learner; ε "real" is training on the real rows.
+
+    Every division into training and test rows is kept in the result file, so a stopped run goes on where it was.
+    """
+    scores: dict[str, Any] = _known().get("trees", {}).get("scores", {})
     for name, (frame, domain) in tables().items():
-        found: dict[str, dict[str, list[float]]] = {}
         for seed in range(seeds):
-            order = np.random.default_rng([seed, 9]).permutation(len(frame))
-            test, train = frame.iloc[order[: len(frame) // 5]], frame.iloc[order[len(frame) // 5 :][:MOST_ROWS]]
+            if str(seed) not in scores.setdefault(name, {}):
+                scores[name][str(seed)] = one(frame, domain, seed)
+                print(name, seed, scores[name][str(seed)], flush=True)
+                _keep("trees", {"delta": DELTA, "scores": scores, **_summary(scores)})
+    return {"delta": DELTA, "scores": scores, **_summary(scores)}
 
-            def learn(label: str, rows: pd.DataFrame, test: pd.DataFrame = test, seed: int = seed) -> None:
-                y = rows["y"].astype(int).to_numpy()
-                for learner in (
-                    HistGradientBoostingClassifier(random_state=seed),
-                    RandomForestClassifier(random_state=seed),
-                ):
-                    chances = learner.fit(features(rows, domain), y).predict_proba(features(test, domain))[:, -1]  # noqa: B023
-                    kept = found.setdefault(label, {}).setdefault(type(learner).__name__, [])  # noqa: B023
-                    kept.append(float(roc_auc_score(test["y"], chances)))
 
-            learn("real", train)
-            for epsilon in EPSILONS:
-                made = dc.MarginalSynopsis(epsilon, domain, delta=DELTA, target="y", random_state=seed).fit(train)
-                rows = made.synopsis_.sample(len(train), rng=seed)
-                learn(f"{epsilon:g}", rows if isinstance(rows, pd.DataFrame) else rows.to_pandas())
-        out["auc"][name] = {e: {k: float(np.mean(v)) for k, v in each.items()} for e, each in found.items()}
-        print(name, out["auc"][name], flush=True)
+def one(frame: pd.DataFrame, domain: dc.Domain, seed: int) -> dict[str, dict[str, float]]:
+    """Return the areas of one division, by ε and learner."""
+    order = np.random.default_rng([seed, 9]).permutation(len(frame))
+    test, train = frame.iloc[order[: len(frame) // 5]], frame.iloc[order[len(frame) // 5 :][:MOST_ROWS]]
+    rows = {"real": train}
+    for epsilon in EPSILONS:
+        made = dc.MarginalSynopsis(epsilon, domain, delta=DELTA, target="y", random_state=seed).fit(train)
+        rows[f"{epsilon:g}"] = made.synopsis_.sample(len(train), rng=seed).to_pandas()
+    out: dict[str, dict[str, float]] = {}
+    for label, each in rows.items():
+        for learner in (HistGradientBoostingClassifier(random_state=seed), RandomForestClassifier(random_state=seed)):
+            learner.fit(features(each, domain), each["y"].astype(int).to_numpy())
+            area = roc_auc_score(test["y"], learner.predict_proba(features(test, domain))[:, -1])
+            out.setdefault(label, {})[type(learner).__name__] = round(float(area), 5)
     return out
+
+
+def _summary(scores: dict[str, Any]) -> dict[str, Any]:
+    """Return the number of divisions, the mean areas, and the half widths of their 95 % intervals."""
+    means: dict[str, Any] = {}
+    halves: dict[str, Any] = {}
+    for name, each in scores.items():
+        runs = list(each.values())
+        for label, learners in runs[0].items():
+            for learner in learners:
+                values = [run[label][learner] for run in runs]
+                half = stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))
+                means.setdefault(name, {}).setdefault(label, {})[learner] = float(np.mean(values))
+                halves.setdefault(name, {}).setdefault(label, {})[learner] = float(half) if len(values) > 1 else None
+    return {"seeds": min(len(each) for each in scores.values()), "auc": means, "half_width": halves}
 
 
 def mixed(seed: int, k: int = 4, n: int = 10_000) -> tuple[pd.DataFrame, Any]:
@@ -129,15 +148,22 @@ def clusters(seeds: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parts", nargs="+", default=["trees", "clusters"])
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=20)
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     for part in asked.parts:
-        made = {"trees": trees, "clusters": clusters}[part](asked.seeds)
-        path = RESULTS / "train_on_synthetic.json"
-        known = json.loads(path.read_text()) if path.exists() else {}
-        kept = {k: v for k, v in known.items() if k not in ("command", "machine", "versions")}
-        save("train_on_synthetic", {**kept, part: made}, "numpy", "scikit-learn")
+        _keep(part, {"trees": trees, "clusters": clusters}[part](asked.seeds))
+
+
+def _known() -> dict[str, Any]:
+    """Return the parts of the result file."""
+    path = RESULTS / "train_on_synthetic.json"
+    known = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    return {k: v for k, v in known.items() if k not in ("command", "machine", "versions")}
+
+
+def _keep(part: str, made: dict[str, Any]) -> None:
+    save("train_on_synthetic", {**_known(), part: made}, "numpy", "scikit-learn")
 
 
 if __name__ == "__main__":
