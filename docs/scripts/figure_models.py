@@ -75,3 +75,17 @@ def mixed() -> str:
     heads |= {"with categories, delta": "the same, δ", "without privacy": "no privacy"}
     rows = [[kind, e, *(f"{f[m]:.2f}" for m in heads)] for kind, each in held.items() for e, f in each.items()]
     return table(["categories", "ε", *heads.values()], rows)
+
+
+def kinds() -> str:
+    """Return coverage of intervals on kinds of tables that took no part in choosing constants, by source."""
+    held = results.read("coverage_kinds")["results"]
+    shown = list(dict.fromkeys(r["kind"] for r in held))
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for r in sorted(held, key=lambda r: (r["source"] != "session", r["question"])):
+        share = "none" if r["coverage"] is None else f"{r['coverage']:.1%}".replace("%", " %")
+        found.setdefault((r["source"], r["question"]), {})[r["kind"]] = share
+    rows = [[*key, *(each.get(kind, "") for kind in shown)] for key, each in found.items()]
+    return table(
+        ["source", "question", *shown], sorted(rows, key=lambda r: ("session", "grid", "tree", "model").index(r[0]))
+    )
