@@ -63,6 +63,7 @@ CANDIDATES: dict[str, list[Any]] = {
     "DIRECT_SHARE": [0.12, 0.3],
     "DIRECT_CENTRE": [0.06, 0.25],
     "DIRECT_QUANTILE": [0.5, 0.85],
+    "GROUP_NOISE": [0.03, 0.3, 1e9],
     "STEP_NOISE": [0.001, 0.016],
     "LAST_WEIGHT": [1, 4],
     "PRIOR": [1.0, 16.0],
