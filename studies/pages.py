@@ -1,9 +1,10 @@
-"""Bring the pages of the studies up to date: what stands below the mark of docs/studies/NAME.md, and its pictures.
+"""Bring the pages of the studies up to date: docs/studies/NAME.md, its pictures, and its figures as CSV.
 
     python studies/pages.py [NAME ...] [--results FOLDER]
 
-Reads the committed results, or those of a folder. The words above the mark are written by hand. Pictures are SVG files
-that are light and dark by themselves; a chart of several panels has a narrow form, which the guide shows on a phone.
+Reads the committed results, or those of a folder. Words above the last mark are written by hand; the first picture and
+the verdicts stand between two marks in them. Pictures are SVG files that are light and dark by themselves; a chart of
+several panels has a narrow form, which the guide shows on a phone. Long tables are files next to the page.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from pathlib import Path
 
 import discreet_studies
 from discreet_studies.harness.chart import Chart
-from discreet_studies.harness.report import page
+from discreet_studies.harness.report import short, verdicts
 from discreet_studies.harness.runner import read_results
 from discreet_studies.harness.study import Results, Study
 
 DOCS = Path(__file__).parents[1] / "docs" / "studies"
 MARK = "<!-- from the results: studies/pages.py -->"
+FIRST, LAST = "<!-- verdicts: studies/pages.py -->", "<!-- end of verdicts -->"
 
 
 def main() -> None:
@@ -31,13 +33,25 @@ def main() -> None:
         study = discreet_studies.load(name)
         results = read_results(study, chosen.results)
         charts = dict(study.pictures(results))
-        for old in (DOCS / "images").glob(f"{name}-*"):
-            old.unlink()
-        for file, text in images(name, charts).items():
-            (DOCS / "images" / file).write_text(text, encoding="utf-8")
-        path = DOCS / f"{name}.md"
-        above = path.read_text(encoding="utf-8").split(MARK)[0]
-        path.write_text(above + MARK + "\n\n" + below(study, results, charts), encoding="utf-8")
+        text, files = guide(study, results, charts, (DOCS / f"{name}.md").read_text(encoding="utf-8"))
+        for folder, found in {"images": images(name, charts), "figures": files}.items():
+            for old in (DOCS / folder).glob(f"{name}[-.]*"):
+                old.unlink()
+            for file, content in found.items():
+                (DOCS / folder / file).write_text(content, encoding="utf-8")
+        (DOCS / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def guide(study: Study, results: Results, charts: dict[str, Chart], now: str) -> tuple[str, dict[str, str]]:
+    """Return the page of the guide with its own words kept, and the files of figures by name."""
+    shown = [f"![{chart.title}](images/{study.name}-{title}.svg)" for title, chart in charts.items()]
+    above = now.split(MARK)[0]
+    before, rest = above.split(FIRST)
+    after = rest.split(LAST)[1]
+    summary = "\n".join(verdicts(study.findings(results))[2:]).rstrip()
+    top = "\n\n".join(part for part in (FIRST, shown[0], summary, LAST) if part)
+    below, files = short(replace(study, absent=lambda: ()), results, "figures")
+    return before + top + after + "\n\n".join([MARK, *shown[1:], below]), files
 
 
 def images(name: str, charts: dict[str, Chart]) -> dict[str, str]:
@@ -45,13 +59,6 @@ def images(name: str, charts: dict[str, Chart]) -> dict[str, str]:
     found = {f"{name}-{title}.svg": chart.image() for title, chart in charts.items()}
     narrow = {f"{name}-{title}-narrow.svg": c.image(1) for title, c in charts.items() if len(c.panels) > 1}
     return found | narrow
-
-
-def below(study: Study, results: Results, charts: dict[str, Chart]) -> str:
-    """Return what stands below the mark."""
-    shown = [f"![{chart.title}](images/{study.name}-{title}.svg)" for title, chart in charts.items()]
-    body = page(replace(study, absent=lambda: ()), results).split("\n", 4)[-1]
-    return "\n\n".join([*shown, body])
 
 
 if __name__ == "__main__":
