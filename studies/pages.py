@@ -1,4 +1,4 @@
-"""Bring the pages of the studies up to date: docs/studies/NAME.md, its pictures, and its figures as CSV.
+"""Bring the pages of the studies up to date: docs/studies/NAME.md, its pictures, figures as CSV, the errata.
 
     python studies/pages.py [NAME ...] [--results FOLDER]
 
@@ -10,12 +10,13 @@ several panels has a narrow form, which the guide shows on a phone. Long tables 
 from __future__ import annotations
 
 import argparse
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 import discreet_studies
 from discreet_studies.harness.chart import Chart
-from discreet_studies.harness.report import short, verdicts
+from discreet_studies.harness.report import short, table_of, verdicts
 from discreet_studies.harness.runner import read_results
 from discreet_studies.harness.study import Results, Study
 
@@ -29,6 +30,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=discreet_studies.names(), metavar="NAME")
     parser.add_argument("--results", type=Path, help="a folder of results instead of the committed ones")
     chosen = parser.parse_args()
+    (DOCS / "errata.md").write_text(errata(), encoding="utf-8")
     for name in chosen.names:
         study = discreet_studies.load(name)
         results = read_results(study, chosen.results)
@@ -52,6 +54,26 @@ def guide(study: Study, results: Results, charts: dict[str, Chart], now: str) ->
     top = "\n\n".join(part for part in (FIRST, shown[0], summary, LAST) if part)
     below, files = short(replace(study, absent=lambda: ()), results, "figures")
     return before + top + after + "\n\n".join([MARK, *shown[1:], below]), files
+
+
+def errata() -> str:
+    """Return the page of the errors in the source texts, from ``published/errata.toml``."""
+    found = tomllib.loads((Path(discreet_studies.__file__).parent / "published" / "errata.toml").read_text("utf-8"))
+    total = sum(len(part["errors"]) for part in found.values())
+    lines = [
+        "# Errors in the source texts",
+        "",
+        f"The five works that the studies repeat contain {total} errors that matter to someone who builds on them:",
+        "privacy that does not hold, formulas that are misprinted, experiments that measured something else.",
+        "This page lists each with its place, what is right, and what Discreet does instead.",
+    ]
+    for name, part in found.items():
+        study = discreet_studies.load(name)
+        lines += ["", f"## {part['title']}", "", f"{study.source}. Study: [{part['title']}]({name}.md).", ""]
+        head = ["place", "printed", "right", "why", "in Discreet"]
+        rows = [[e["place"], e["printed"], e["right"], e["why"], f"{e['ours']} `{e['code']}`"] for e in part["errors"]]
+        lines.append(table_of(head, rows, len(head)))
+    return "\n".join(lines) + "\n"
 
 
 def images(name: str, charts: dict[str, Chart]) -> dict[str, str]:

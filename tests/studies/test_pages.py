@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
-from dataclasses import replace
+import tomllib
 from html import escape
 from pathlib import Path
+from pkgutil import resolve_name
 from xml.etree import ElementTree
 
 import pytest
@@ -143,3 +144,17 @@ def test_a_quick_run_needs_no_data_folder(shown: Shown, tmp_path: Path, monkeypa
     assert without
     assert len(set(without)) == len(without)
     assert set(without) <= whole
+
+
+def test_errata_name_place_and_remedy_of_every_error() -> None:
+    text = (DOCS / "errata.md").read_text(encoding="utf-8")
+    assert text == pages.errata(), "run python studies/pages.py"
+    assert len(text.split()) <= 6000
+    entries = tomllib.loads((COMMITTED.parent / "published" / "errata.toml").read_text(encoding="utf-8"))
+    for part in entries.values():
+        places = [entry["place"] for entry in part["errors"]]
+        assert len(set(places)) == len(places)
+        for entry in part["errors"]:
+            assert set(entry) == {"place", "printed", "right", "why", "ours", "code"}
+            assert all(words.strip() and "|" not in words for words in entry.values()), entry
+            assert resolve_name(entry["code"]) is not None
