@@ -42,8 +42,6 @@ SWEEP_EPSILONS = (0.10, 0.25, 1.00)
 #: More rows than were tried: d, K, and the numbers of rows.
 LARGE = ((2, 4, (400, 1600, 6400, 25600, 102400)),)
 LARGE_EPSILONS = (0.10, 1.00)
-#: What can become of negative counts; the publication does not say. Zero is how both rules run in the part "grids".
-NEGATIVES = ("zero", "absolute", "signed")
 #: Google's method has no pure guarantee; its own example takes this.
 GOOGLE_DELTA = 1e-6
 
