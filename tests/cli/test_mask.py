@@ -95,7 +95,6 @@ def test_wrong_words_are_refused_with_what_works(people: Path) -> None:
         assert not Path("m.csv").exists()
         return str(done.exception)
 
-    assert "try --k 5" in refused("--method", "microaggregation")
     assert "declares a threshold" in refused("--method", "coding")
     assert "correlated" in refused("--method", "noise", "--kind", "normal")
     assert "share" in refused("--method", "sampling", "--share", "2")

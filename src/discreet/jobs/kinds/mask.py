@@ -1,17 +1,9 @@
 """The job `mask`: change the values of a table by a classical method that promises no anonymity."""
 
 from dataclasses import replace
-from typing import Any
 
 from discreet.jobs.declare import Kind
 from discreet.jobs.options import FORM, LISTED, ORDER, PROMISE, REPORT, SEED, TABLE, change, option, release
-
-
-def _together(job: Any) -> None:
-    given = job.parameters
-    if given.get("method") == "microaggregation" and "k" not in given:
-        raise KIND.wrong("k", None, "given: the size of the groups that share their means", ("k", 5))
-
 
 KIND = Kind(
     name="mask",
@@ -48,7 +40,6 @@ KIND = Kind(
         replace(SEED, arguments=()),
     ),
     outputs=(release("The masked table: CSV, Excel (.xlsx) or Parquet."), REPORT, PROMISE),
-    together=_together,
     priced_by="-",
     examples=(
         "mask people.csv --schema schema.toml --method noise --alpha 0.2 -o masked.csv",
