@@ -114,21 +114,9 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
     def charge(self, users: Any, epsilon: Any, *, period: str | None = None, metric: str | None = None) -> None:
         """Charge one report for every entry of ``users``, before it is made; all or none.
 
-        Parameters
-        ----------
-        users : array of whole numbers or of text
-            The users of the reports; a user may occur often.
-        epsilon : float or Fraction
-            Cost of each report.
-        period : str, optional
-            The period; needed if there is a limit per period.
-        metric : str, optional
-            The metric of ε, the same for all reports. Perturbers fill it in.
-
-        Raises
-        ------
-        BudgetExceeded
-            If it is too much for someone. Nothing is charged then, and no report must be made.
+        A user may occur often. ``period`` is needed if there is a limit per period; perturbers fill in ``metric``, that
+        of ε, which is the same for all reports. `BudgetExceeded` if it is too much for someone: nothing is charged
+        then, and no report must be made.
         """
         price = self._price(epsilon)
         names, counts = np.unique(read_names(users), return_counts=True)

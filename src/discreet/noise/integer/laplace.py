@@ -93,12 +93,7 @@ def laplace_table(scale: Fraction, precision: int) -> ByteArray:
 def geometric(scale: checks.Number, size: int | tuple[int, ...] | None = None, rng: object = None) -> Any:
     """Draw integers g >= 0 with probability ``(1 - a) a^g``, ``a = e^(-1/scale)``, exactly.
 
-    Parameters
-    ----------
-    scale : float or Fraction
-        Taken as the exact rational it denotes. 0 gives zeros.
-    size, rng
-        See `discrete_laplace`.
+    Arguments are those of `discrete_laplace`; scale 0 gives zeros.
 
     Privacy
     -------
