@@ -25,11 +25,12 @@ from discreet.core import (
     as_it_is,
     check_name,
     checks,
+    read_whole,
     write_whole,
     written_amount,
 )
 from discreet.engines.tables import same_text
-from discreet.errors import BudgetExceeded, DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
+from discreet.errors import BudgetExceeded, DiscreetError, FormatError, InvalidArgument, InvalidType
 
 _FORMAT, _VERSION = "discreet.user-ledger", 1
 #: Amounts are whole multiples of a unit; beyond this they are kept as Python's unbounded integers.
@@ -278,11 +279,7 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
     @classmethod
     def load(cls, path: str | Path) -> UserLedger:
         """Read a ledger from a file."""
-        try:
-            text = Path(path).expanduser().read_bytes()
-        except OSError as error:
-            raise DataSourceError(f"path: cannot read {str(path)!r} ({error.strerror}); check the path") from None
-        return cls.from_json(text)
+        return cls.from_json(read_whole(path))
 
     def __repr__(self) -> str:
         return f"<UserLedger: {len(self._life.users):,} users, {float(self._lifetime):.6g} each for life>"

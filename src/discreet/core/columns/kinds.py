@@ -312,9 +312,7 @@ class Code(Integer):
         return [repr(self.pattern) if self.pattern else listed]
 
     def _values(self) -> dict[str, Any]:
-        file = Path(self.listed).name
-        listed = {"categories_file": file, "categories_digest": self.list_digest} if self.listed else {}
-        return {"categories": list(self.categories), **listed} if self.categories else {"pattern": self.pattern}
+        return _listed(self) if self.categories else {"pattern": self.pattern}
 
     @property
     def list_digest(self) -> str:
@@ -390,15 +388,18 @@ class Categorical:
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain data."""
         kind = {"kind": "ordered"} if self.ordered else {}
-        # The name alone: the path may be private.
-        file = Path(self.listed).name
-        listed = {"categories_file": file, "categories_digest": self.list_digest} if self.listed else {}
-        return {**kind, "categories": list(self.categories), **listed, "role": self.role, "missing": self.missing}
+        return {**kind, **_listed(self), "role": self.role, "missing": self.missing}
 
     @property
     def list_digest(self) -> str:
         """SHA-256 of the list, one category to a line."""
         return lists.digest(category_text(c) for c in self.categories)
+
+
+def _listed(column: Code | Categorical) -> dict[str, Any]:
+    """Return categories as plain data, with the name of the file they are from: its path may be private."""
+    file = {"categories_file": Path(column.listed).name, "categories_digest": column.list_digest}
+    return {"categories": list(column.categories), **(file if column.listed else {})}
 
 
 Column: TypeAlias = Numeric | Categorical
