@@ -35,7 +35,6 @@ from discreet import Domain, datasets
 from discreet.anonymity import DensityTree, Mondrian, risk
 from discreet.anonymity.growth import grow
 from discreet.core import threads
-from discreet_studies import public_tables
 from studies.measures.density_quality import _read, generated, leaves_of, our_leaves, ours
 from studies.measures.density_quality import peer as peer_tree
 
@@ -125,7 +124,7 @@ def large(n: int) -> list[dict[str, Any]]:
 
 def adult() -> list[dict[str, Any]]:
     try:
-        records = public_tables.adult()
+        records = datasets.adult()
     except OSError:
         records = datasets.people(30_000)
     n = f"{records.table.num_rows:,} x"

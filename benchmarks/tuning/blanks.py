@@ -20,8 +20,7 @@ from benchmarks.tuning import months
 from discreet import datasets
 from discreet.anonymity import Generalization, Hierarchy
 from discreet.anonymity.growth.tree import grid_shares
-from discreet_studies import public_tables
-from discreet_studies.public_tables import place
+from discreet.datasets import place
 
 SUPPRESS = (0.05, 0.2, 0.5)
 ADULT = ("education", "marital-status", "native-country", "occupation", "race", "sex", "workclass")
@@ -29,7 +28,7 @@ ADULT = ("education", "marital-status", "native-country", "occupation", "race", 
 
 def tables() -> dict[str, tuple[Any, Any, dict[str, Any]]]:
     """Return tables with their domains and further options."""
-    adult, people = public_tables.adult(), datasets.people(20_000)
+    adult, people = datasets.adult(), datasets.people(20_000)
     trees = {n: Hierarchy.from_csv(place(f"arx-adult/hierarchy_{n}.csv.gz", "adult"), header=True) for n in ADULT}
     return {
         "Adult": (adult.table, adult.domain, {"hierarchies": trees, "sensitive": "salary-class"}),

@@ -1,8 +1,8 @@
 """Write down what the available copies of public tables hold: columns, rows, SHA-256 of the values.
 
-    python docs/scripts/data_record.py       # writes studies/discreet_studies/public_tables/record.json
+    python docs/scripts/data_record.py       # writes src/discreet/datasets/record.json
 
-Needs the data folder with every file of `discreet_studies.public_tables.origins`. Downloads are compared with it.
+Needs the data folder with every file of `discreet.datasets.origins`. A download is compared with this record.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from discreet_studies.public_tables import fetching
-from discreet_studies.public_tables.origins import ORIGINS
+from discreet.datasets import fetching
+from discreet.datasets.origins import ORIGINS
 
 
 def main() -> None:

@@ -26,7 +26,6 @@ import discreet as dc
 from discreet import demo
 from discreet.reporting import views, write_report
 from discreet.reporting.pages import plane
-from discreet_studies import public_tables
 
 TARGET = Path(__file__).parents[2] / "docs" / "images"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
@@ -67,7 +66,7 @@ def report(folder: Path) -> Shot:
 
 def partitioners(folder: Path) -> Shot:
     """Return the synopsis of S1 for every partitioner, next to the data."""
-    table = public_tables.load("s1") if "s1" in public_tables.available() else dc.datasets.s_like(1)
+    table = dc.datasets.load("s1") if "s1" in dc.datasets.available() else dc.datasets.s_like(1)
     unit = 1e5 if float(np.max(table.domain.high)) > 1e5 else 0.1
     domain, X = dc.Domain.box(table.domain.low / unit, table.domain.high / unit), table.X / unit
     how: dict[str, Any] = {"x": "x", "y": "y", "low": domain.low, "high": domain.high}
@@ -150,8 +149,8 @@ def elastic(folder: Path) -> Shot:
 
 def _city() -> tuple[np.ndarray, np.ndarray, str]:
     rng = np.random.default_rng(0)
-    if "gowalla" in public_tables.available():
-        data = public_tables.load("gowalla")
+    if "gowalla" in dc.datasets.available():
+        data = dc.datasets.load("gowalla")
         people = np.unique(data.labels)
         first = np.isin(data.labels, rng.permutation(people)[: len(people) // 2])
         X = data.X[:, ::-1]

@@ -1,4 +1,4 @@
-"""The verbs of `study`, which ``discreet`` finds by their entry point: experiments, and the public tables they need."""
+"""The verbs `study list`, `study run` and `study show`, which ``discreet`` finds by their entry point."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -12,7 +12,6 @@ from rich.markup import escape
 
 import discreet_studies
 from discreet.cli import console, echo, group, show_files, show_table, verb, working
-from discreet.errors import DataSourceError, InvalidArgument
 from discreet.jobs import option
 
 study = group("study", "Rerun published experiments, and compare the results.")
@@ -51,7 +50,7 @@ def run(*, name: str, quick: bool, out: Path, processes: int, plotly: bool, as_j
     if absent and not as_json:
         console.print(
             f"Left out, because they are not downloaded: {escape(', '.join(absent))}. "
-            "[cyan]discreet study fetch --all[/] downloads them; DISCREET_DATA names another folder of tables."
+            "[cyan]discreet data fetch --all[/] downloads them; DISCREET_DATA names another folder of tables."
         )
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
@@ -110,78 +109,3 @@ def _show(text: str) -> None:
             continue
         names, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
         show_table("", names, rows, right=names[1:], prose=names[:1])
-
-
-@verb(study, examples=("study tables", "study tables --json"))
-def tables() -> Iterator[Any]:
-    """List the public tables with their licences and sources, and which are already downloaded."""
-    from discreet_studies.public_tables import public_tables
-
-    found = public_tables()
-    yield [table.to_dict() for table in found]
-    rows = [[table.name, "yes" if table.here else "no", table.licence, table.source] for table in found]
-    names = ("name", "downloaded", "licence", "source")
-    show_table("Public tables", names, rows, prose=names[2:])
-    here = sum(table.here for table in found)
-    console.print(f"{here} of {len(found)} are downloaded. [cyan]discreet study fetch NAME[/] downloads one.")
-
-
-@verb(
-    study,
-    option("names", "list", "Names of public tables; see 'discreet study tables'.", ["adult"], positional=True),
-    option("all", "flag", "Download all tables, about 60 MB.", True),
-    examples=("study fetch adult", "study fetch --all"),
-)
-def fetch(*, names: list[str] | None, all: bool, as_json: bool) -> None:
-    """Download public tables, once, and check them. If a download fails, says what to fetch by hand."""
-    if bool(names) == all:
-        raise InvalidArgument("NAME", names, "given, or --all, but not both", "discreet study fetch adult")
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-
-    from discreet_studies.public_tables import fetch as fetched
-    from discreet_studies.public_tables import public_table, public_tables
-
-    wanted = [public_table(name) for name in names] if names else public_tables()
-    done, failed = [], []
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=None)
-
-        def update(file: str, came: int, total: int | None) -> None:
-            progress.update(task, description=file, completed=came, total=total)
-
-        for table in wanted:
-            try:
-                places = fetched(table.name, progress=update)
-                done.append({**table.to_dict(), "here": True, "places": [str(path) for path in places]})
-            except DataSourceError as error:
-                failed.append(str(error))
-    if as_json:
-        echo({"fetched": done, "failed": failed})
-    else:
-        for table in (public_table(row["name"]) for row in done):
-            console.print(f"[bold]{escape(table.name)}[/]: {escape(table.source)}; licence: {escape(table.licence)}")
-            for path in table.places:
-                console.print(f"  [cyan]{escape(str(path))}[/]", soft_wrap=True)
-    if failed:
-        raise DataSourceError("\n".join(failed))
-
-
-@verb(
-    study,
-    option(
-        "name", "text", "Name of a public table; see 'discreet study tables'.", "adult", required=True, positional=True
-    ),
-    examples=("study path adult",),
-)
-def path(*, name: str) -> Iterator[Any]:
-    """Print the paths of a downloaded public table, one per line."""
-    from discreet_studies.public_tables import public_table
-
-    table = public_table(name)
-    yield table.to_dict()
-    if not table.here:
-        raise DataSourceError(f"{name}: not downloaded; run  discreet study fetch {name}")
-    else:
-        for place in table.places:
-            typer.echo(str(place))

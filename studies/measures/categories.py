@@ -28,8 +28,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+from discreet.datasets import read_file
 from discreet.mechanisms import private_categories
-from discreet_studies.public_tables import read_file
 from studies.measures._measure import RESULTS, save, show
 
 FILES = {

@@ -13,9 +13,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet import Domain
+from discreet import Domain, datasets
 from discreet.anonymity import DensityTree, Mondrian, k_curve
-from discreet_studies import public_tables
 from discreet_studies.harness.chart import Chart, Line, Mark, Panel
 from studies.measures._measure import RESULTS, save, show
 
@@ -27,7 +26,7 @@ WIDTH = 0.3
 
 def measured() -> dict[str, Any]:
     """Return the curve of each method."""
-    adult = public_tables.adult()
+    adult = datasets.adult()
     label = "salary-class"
     domain = Domain(
         {c.name: {**c.to_dict(), "role": "target"} if c.name == label else c.to_dict() for c in adult.domain}

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_circles, make_moons
 
-from discreet import Domain, GridSynopsis
+from discreet import Domain, GridSynopsis, datasets
 from discreet.clustering import (
     DensityClusters,
     GaussianClusters,
@@ -30,7 +30,6 @@ from discreet.clustering import (
 )
 from discreet.core import FloatArray, IntArray
 from discreet.synopses import Synopsis
-from discreet_studies import public_tables
 from discreet_studies.measured.agreement import Spread, clustering_agreement
 from studies.measures import _measure
 
@@ -46,7 +45,7 @@ def table(name: str) -> tuple[FloatArray, IntArray | None, int]:
         make, how = (make_moons, {}) if name == "moons" else (make_circles, {"factor": 0.4})
         X, labels = make(10_000, noise=0.06, random_state=5, **how)
         return 0.05 + 0.9 * (X - X.min(axis=0)) / np.ptp(X, axis=0), labels, 2
-    data = public_tables.load(name)
+    data = datasets.load(name)
     labels = None if name == "gowalla" else np.asarray(data.labels)
     return data.domain.to_unit(data.X), labels, data.n_clusters
 

@@ -4,7 +4,7 @@
 
 Each table is released five times as a grid and as a tree, ε = 1. A box restricts one to three columns, each by two
 places drawn evenly from the declared bounds. The truth is counted in the table. Where the public tables are not here
-(`public_tables.available`), generated ones stand in, and the result says so.
+(`discreet.datasets.available`), generated ones stand in, and the result says so.
 
 Tables of whole numbers are measured as `dc.Integer` and once more as plain numbers (``whole_numbers_unsaid``). Means,
 quantiles and shares of random boxes with at least a hundred rows are measured as well, shares also at values of random
@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 import discreet as dc
 from discreet.core import FloatArray
 from discreet.synopses import Synopsis
-from discreet_studies import public_tables
 from studies.measures._measure import save, show
 
 #: Tables and the columns that are released: up to three, those a person would plot first.
@@ -50,7 +49,7 @@ Asked = list[tuple[dict[str, tuple[float, float]], int]]
 
 def table(name: str, whole: bool = True) -> tuple[dc.Domain, FloatArray]:
     """Return the domain and the rows of a public table, three columns at most; whole numbers as such if told so."""
-    data = public_tables.load(name)
+    data = dc.datasets.load(name)
     names = PUBLIC[name] or data.domain.names[:3]
     places = [data.domain.position(n) for n in names]
     rows = np.asarray(data.domain.clamp(data.X)[:, places])
@@ -189,7 +188,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--boxes", type=int, default=BOXES, help="boxes per table, half of them asked of grids")
     args = parser.parse_args()
-    public = all(name in public_tables.available() for name in PUBLIC)
+    public = all(name in dc.datasets.available() for name in PUBLIC)
     held = ((name, *table(name)) for name in PUBLIC) if public else generated()
     results = [r for seed, one in enumerate(held) for r in measured(*one, args.boxes, seed)]
     # The same without saying that numbers are whole: rows then stand in heaps that no neighbour tells of.

@@ -5,7 +5,7 @@
 Writes results/heavy_hitters.json and docs/images/heavy-hitters.svg. Users are drawn from the real frequencies of film
 subtitle words; then the same is asked of emoji and of the pages of a news portal. For each seed a million users report
 once, and the first n of them are searched. ``--picture`` only draws the results anew. Needs the data folder (see
-`public_tables.frequencies`).
+`discreet.datasets.frequencies`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from scipy.stats import t as student
 
 from discreet import datasets
 from discreet.local.strings import LETTERS, FragmentPuzzle, PrefixExtension
-from discreet_studies import public_tables
 from discreet_studies.harness.chart import Chart, Line, Mark, Panel
 from discreet_studies.measured.heavy_hitters import precision, recall
 from studies.measures._measure import RESULTS, save, show
@@ -64,11 +63,11 @@ OTHERS: dict[str, tuple[str, Callable[[float, int], Any]]] = {
 
 def _emoji() -> str:
     """The public list of emoji, in the order of their code points."""
-    return "".join(sorted(public_tables.frequencies("emoji").values.to_pylist()))
+    return "".join(sorted(datasets.frequencies("emoji").values.to_pylist()))
 
 
 def searched(
-    table: public_tables.Frequencies, make: Callable[[int], Any], seeds: int, sizes: tuple[int, ...], k: int
+    table: datasets.Frequencies, make: Callable[[int], Any], seeds: int, sizes: tuple[int, ...], k: int
 ) -> list[dict[str, Any]]:
     """Run one setting: one row for each number of reports."""
     truth = table.to_dict()
@@ -165,13 +164,13 @@ def main() -> None:
     start = time.perf_counter()
     facts: dict[str, Any] = {"seeds": arguments.seeds, "k": 20, "words": [], "others": []}
     facts["dictionary"] = dictionary_seconds()
-    table = public_tables.frequencies("words-en")
+    table = datasets.frequencies("words-en")
     for (method, budget), (epsilon, make, _) in SETTINGS.items():
         rows = searched(table, make, arguments.seeds, SIZES, 20)
         facts["words"].append({"method": method, "epsilon_text": budget, "epsilon": epsilon, "rows": rows})
         report(f"{method}, ε = {budget}", rows)
     for name, (source, make_for) in OTHERS.items():
-        other = public_tables.frequencies(source)
+        other = datasets.frequencies(source)
         for epsilon in (1.0, 2.0, 4.0):
             rows = searched(other, partial(make_for, epsilon), arguments.seeds, (100_000, 1_000_000), 20)
             facts["others"].append({"values": name, "epsilon": epsilon, "rows": rows})

@@ -23,11 +23,10 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.tuning import mixed_tables
-from discreet import Domain
+from discreet import Domain, datasets
 from discreet.anonymity import DensityTree
 from discreet.anonymity.release import read_table
 from discreet.evaluation import one_thread
-from discreet_studies import public_tables
 from studies.measures._measure import RESULTS, save, show
 
 K = 5
@@ -110,7 +109,7 @@ def generated() -> list[dict[str, Any]]:
 
 def adult(folds: int) -> list[dict[str, Any]]:
     """Return the figures of Adult by setting, with intervals over folds."""
-    people, label = public_tables.adult(), "salary-class"
+    people, label = datasets.adult(), "salary-class"
     domain = Domain(
         {c.name: {**c.to_dict(), "role": "target"} if c.name == label else c.to_dict() for c in people.domain}
     )

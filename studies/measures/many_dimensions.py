@@ -4,7 +4,7 @@
         [--methods ...] [--resume runs.jsonl]
 
 Blobs: 50,000 rows, 10 clusters of equal weight, centres even in [0.2, 0.8], standard deviation 0.1, bounds [0, 1]; a
-table of its own for every seed. MNIST (where it is here, `public_tables.available`): 60,000 images of 784 pixels,
+table of its own for every seed. MNIST (where it is here, `discreet.datasets.available`): 60,000 images of 784 pixels,
 k = 10. The tables of `PUBLISHED`: rows scaled to the unit box by their public bounds, k the number of their classes,
 ε = 0.2, 0.5 and 1, and ε = 1 with a δ. Everything is paid for, the number of rows, the ball and the choice of a
 method included. The figure is the k-means cost on raw rows over that of the means of the true clusters after Lloyd's
@@ -36,7 +36,6 @@ from sklearn.cluster import KMeans
 import discreet as dc
 from discreet.core import FloatArray
 from discreet.evaluation import centroid_index
-from discreet_studies import public_tables
 from studies.measures._measure import RESULTS, save, show
 
 ROWS, CLUSTERS, SPREAD, DELTA = 50_000, 10, 0.1, 1e-6
@@ -146,15 +145,15 @@ def settings(tables: list[str], n_starts: int) -> Iterator[tuple[str, Callable[[
                     epsilon,
                     delta,
                 )
-    if "mnist" in tables and "mnist" in public_tables.available():
-        data = public_tables.load("mnist")
+    if "mnist" in tables and "mnist" in dc.datasets.available():
+        data = dc.datasets.load("mnist")
         X, box = data.X / 255, dc.Domain.box([0.0] * 784, 1.0)
         starts = [KMeans(10, n_init=1, random_state=s, max_iter=60).fit(X) for s in range(n_starts)]
         plain = min(starts, key=lambda found: found.inertia_).cluster_centers_
         for delta in (0.0, DELTA):
             yield "mnist", (lambda _: (X, plain, data.labels, box)), 1.0, delta
     for name in PUBLISHED:
-        if name in tables and name in public_tables.available():
+        if name in tables and name in dc.datasets.available():
             for epsilon, delta in PUBLISHED_BUDGETS:
                 yield name, (lambda _, name=name: published(name, n_starts)), epsilon, delta
 
@@ -162,7 +161,7 @@ def settings(tables: list[str], n_starts: int) -> Iterator[tuple[str, Callable[[
 @lru_cache(maxsize=1)
 def published(name: str, n_starts: int) -> tuple[FloatArray, FloatArray, Any, dc.Domain]:
     """Return scaled rows, the best centres of several starts, classes and the unit box."""
-    data = public_tables.load(name)
+    data = dc.datasets.load(name)
     X = data.domain.to_unit(data.X)
     plain = KMeans(data.n_clusters, n_init=n_starts, random_state=0).fit(X).cluster_centers_
     return X, plain, data.labels, dc.Domain.box([0.0] * X.shape[1], 1.0)

@@ -24,7 +24,6 @@ import discreet as dc
 from discreet.clustering import DenoisingKMeans, nearest, weighted_kmeans
 from discreet.clustering.noisy import deconvolution
 from discreet.evaluation import nicv
-from discreet_studies import public_tables
 from discreet_studies.density_trees.labelled import labelled
 from discreet_studies.measured.agreement import Spread
 from studies.measures import _measure
@@ -88,7 +87,7 @@ def store(section: str, found: dict) -> None:
 
 def seeds(draws: int = 40) -> dict:
     """AMI of k-means on Seeds after noise in several units, standard scaling before the clustering."""
-    X = public_tables.load("seeds").X
+    X = dc.datasets.load("seeds").X
     spaces = {"raw units": X, "[0, 1]": (unit(X) + 1) / 2, "[-1, 1]": unit(X), "standard": standard(X)}
     out = []
     for name, points in spaces.items():
@@ -184,7 +183,7 @@ def points(draws: int = 60) -> dict:
 
 def declared(name: str) -> tuple[np.ndarray, int]:
     """Read a table and scale its declared bounds to [-1, 1]."""
-    data = public_tables.load(name) if name in public_tables.available() else labelled(name)
+    data = dc.datasets.load(name) if name in dc.datasets.available() else labelled(name)
     return 2 * data.domain.to_unit(data.X) - 1, data.n_clusters
 
 

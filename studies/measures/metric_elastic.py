@@ -21,7 +21,6 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 import discreet as dc
-from discreet_studies import public_tables
 from discreet_studies.harness.chart import Chart, Line, Panel, printed
 from studies.measures._measure import save
 from studies.measures.metric_remap import METRES, _halves, _units
@@ -37,7 +36,7 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=3000)
     parser.add_argument("--synopses", type=int, default=3)
     args = parser.parse_args()
-    data = public_tables.load("gowalla")
+    data = dc.datasets.load("gowalla")
     units = _units(data.domain, METRES)
     public, own = _halves("gowalla", data)
     people = own[np.random.default_rng(0).permutation(len(own))[: args.people]]

@@ -15,7 +15,6 @@ import math
 import numpy as np
 
 import discreet as dc
-from discreet_studies import public_tables
 from studies.measures._measure import save
 
 METRES = 111_195.0  # of one degree of latitude
@@ -31,10 +30,10 @@ def main() -> None:
     seeds, rows = (3, 1000) if args.quick else (args.seeds, args.rows)
     results = []
     for name, radius, unit in (("gowalla", 200.0, METRES), ("geonames", 50_000.0, METRES)):
-        if name not in public_tables.available():
+        if name not in dc.datasets.available():
             print(f"{name}: not here")
             continue
-        data = public_tables.load(name)
+        data = dc.datasets.load(name)
         scaling = _units(data.domain, unit)
         public, own = _halves(name, data)
         for level in LEVELS:

@@ -9,8 +9,8 @@ import pytest
 
 import discreet as dc
 from command_line import run
+from discreet.datasets.loaders import read_file
 from discreet.errors import DataSourceError
-from discreet_studies.public_tables.loaders import read_file
 
 COMMANDS = """
 discreet schema adult.data --codebook adult.names --known --declare fnlwgt=0..2000000 --declare education-num=1..16 \

@@ -22,7 +22,6 @@ from discreet.errors import InvalidArgument, SchemaError
 from discreet.evaluation import centroid_index, nicv, nicv_ratio
 from discreet.noise.public import PublicRandomness
 from discreet.synopses import BoxSynopsis, GridSynopsis, TreeSynopsis
-from discreet_studies import public_tables
 
 #: Checks that ask for what a private method must not do.
 AGAINST_PRIVACY = {
@@ -49,9 +48,9 @@ def test_whole_weights_are_duplicated_points():
 
 @pytest.mark.parametrize(("name", "best"), [("s1", 1.783523e9), ("s2", 2.655822e9), ("s3", 3.377940e9)])
 def test_the_search_reaches_the_best_known_optimum(name, best):
-    if name not in public_tables.available():
+    if name not in datasets.available():
         pytest.skip("the data folder is not here")
-    X = public_tables.load(name).X
+    X = datasets.load(name).X
     found = weighted_kmeans(X, np.ones(len(X)), 15)
     assert found.cost / len(X) <= best * 1.0002
 

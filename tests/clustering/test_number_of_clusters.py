@@ -12,7 +12,6 @@ import pytest
 import discreet as dc
 from discreet.clustering import cluster_synopsis, suggest_k
 from discreet.errors import InvalidArgument
-from discreet_studies import public_tables
 
 ROOT = Path(__file__).parents[2]
 
@@ -218,7 +217,7 @@ def test_a_model_of_pairs_does_not_say_that_there_are_no_clusters():
 @pytest.mark.slow
 def test_wide_models_are_counted_in_seconds():
     """400 rows of the model on 16 axes, whatever the table: 77 s before, 4 to 7 on a busy machine."""
-    data = public_tables.load("optdigits")
+    data = dc.datasets.load("optdigits")
     model = dc.MarginalSynopsis(100.0, data.domain, random_state=1).fit(data.X).synopsis_
     start = time.perf_counter()
     assert suggest_k(model).n_clusters is None

@@ -139,6 +139,7 @@ SLOW = (
     "anonymity.SampledGeneralization",
     "metric.NDLaplace/resample",
     "metric.ElasticLaplace/country",
+    "models.PrivateLogisticRegression",
 )
 
 

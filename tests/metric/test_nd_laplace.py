@@ -23,7 +23,6 @@ from discreet.metric import NDLaplace, SphericalLaplace
 from discreet.metric.remap import maps
 from discreet.metric.remap.density import fit_density
 from discreet.metric.remap.prior import PlacePrior
-from discreet_studies import public_tables
 
 DOMAIN = dc.Domain({"x": (0, 10), "y": (-1, 1)})
 
@@ -156,10 +155,10 @@ def test_far_from_everything_a_point_is_moved_into_the_box():
     assert ((found >= 0) & (found <= 1)).all()
 
 
-@pytest.mark.skipif("gowalla" not in public_tables.available(), reason="Gowalla's check-ins are not here")
+@pytest.mark.skipif("gowalla" not in dc.datasets.available(), reason="Gowalla's check-ins are not here")
 @pytest.mark.parametrize("level", [2.0, *(pytest.param(e, marks=pytest.mark.slow) for e in (math.log(2), 8.0))])
 def test_bayes_lowers_the_error_on_real_places(level):
-    data = public_tables.load("gowalla")
+    data = dc.datasets.load("gowalla")
     rng = np.random.default_rng(0)
     public = np.isin(data.labels, rng.permutation(np.unique(data.labels))[:3500])
     own = data.X[~public][rng.permutation(int((~public).sum()))[:2500]]

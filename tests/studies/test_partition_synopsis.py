@@ -13,7 +13,7 @@ from discreet import Domain, datasets, noise
 from discreet.errors import InvalidArgument
 from discreet.evaluation import centroid_index
 from discreet.synopses import TreeSynopsis
-from discreet_studies import Estimate, Results, public_tables
+from discreet_studies import Estimate, Results
 from discreet_studies.as_published.grids import eugkm_rounded
 from discreet_studies.as_published.tree import Faults, Levels, PublishedTree, laplace, parts_of_grid
 from discreet_studies.harness.study import NOT, REPRODUCED
@@ -34,7 +34,7 @@ from discreet_studies.partition_synopsis.published import (
     wins,
 )
 
-S1 = pytest.mark.skipif("s1" not in public_tables.available(), reason="S1 is not here: it is not part of this")
+S1 = pytest.mark.skipif("s1" not in datasets.available(), reason="S1 is not here: the data folder is not part of this")
 
 
 # Printed tables
@@ -301,7 +301,7 @@ def test_wins_and_verdicts_follow_the_numbers() -> None:
 def test_quick_settings_are_few_and_full_ones_cover_the_printed_tables() -> None:
     quick, full = study.settings(True), study.settings(False)
     assert len({json.dumps(dict(s), sort_keys=True) for s in full}) == len(full)
-    here = set(public_tables.available())
+    here = set(datasets.available())
     assert len(quick) < len(full) or not {*SETS} <= here  # without the tables little is left of the full run
     for name in (n for n in SETS if n in here and n != "travel"):
         shapes = {(s["partitioner"], s["shape"]) for s in full if s["set"] == name and s["method"] == "published"}

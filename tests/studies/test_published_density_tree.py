@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
 
+from discreet.datasets.fetching import data_folder
 from discreet.errors import InvalidArgument
 from discreet_studies.as_published.density_tree import ReferenceTree
-from discreet_studies.public_tables.fetching import data_folder
 
 
 def table(name: str) -> Any:

@@ -9,13 +9,12 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 import discreet as dc
-from discreet_studies import public_tables
-from discreet_studies.public_tables.loaders import is_here, read_file
+from discreet.datasets.loaders import is_here, read_file
 
 
 def adult(folder: Path, rows: int = 8000) -> tuple[Path, Path]:
     """Write Adult, and a schema file as somebody would hand it out with the table."""
-    records = public_tables.adult() if is_here("arx-adult/adult.csv.gz") else dc.datasets.people(rows)
+    records = dc.datasets.adult() if is_here("arx-adult/adult.csv.gz") else dc.datasets.people(rows)
     names = [c.name for c in records.domain if c.role not in ("identifier", "person")][:6]
     told = records.domain.select(names).to_dict()
     declared = {name: {k: v for k, v in column.items() if k != "role"} for name, column in told.items()}

@@ -17,7 +17,6 @@ import pytest
 import discreet as dc
 from discreet import mechanisms, noise
 from discreet.errors import DiscreetError
-from discreet_studies import public_tables
 
 DATA = [0.1, 0.2, 0.3]
 NOT_NUMBERS = [None, "1", b"1", [1], {}, object(), True, 1j, np.array([1.0]), np.bool_(True)]
@@ -181,7 +180,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, list[Any]]]] = [
         },
     ),
     (dc.datasets.patients, {"n": 5}, {"n": BAD_WHOLE[:9], "random_state": ["a", -1, 1.5, None]}),
-    (public_tables.load, {"name": "s1"}, {"name": [None, 3, "nope"]}),
+    (dc.datasets.load, {"name": "s1"}, {"name": [None, 3, "nope"]}),
 ]
 
 CASES = [
@@ -212,7 +211,7 @@ def test_a_bad_argument_is_named_and_costs_nothing(call: Any, good: dict[str, An
 def test_the_good_arguments_are_good(call: Any) -> None:
     """So that the cases above fail for their one bad argument and for nothing else."""
     good = next(g for c, g, _ in CALLS if c == call)
-    if call == public_tables.load and "s1" not in public_tables.available():
+    if call == dc.datasets.load and "s1" not in dc.datasets.available():
         return
     if call == LEDGER.spend:
         call = dc.Ledger(epsilon=1).spend

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet_studies import public_tables
 from studies.measures import coverage, coverage_kinds
 
 
@@ -91,7 +90,7 @@ def test_shares_and_quantiles_make_room_for_a_heap_at_the_end() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("whole", [True, False])
 def test_intervals_of_counts_cover_the_truth_on_ten_tables(whole: bool) -> None:
-    here = public_tables.available()
+    here = dc.datasets.available()
     if all(name in here for name in coverage.PUBLIC):
         held = [(name, *coverage.table(name, whole)) for name in (coverage.PUBLIC if whole else coverage.WHOLE)]
     else:

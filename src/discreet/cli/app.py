@@ -20,7 +20,7 @@ from discreet.cli.account import account
 from discreet.cli.choose import register as register_choose
 from discreet.cli.collect import collect
 from discreet.cli.common import USAGE, console, echo, group, warn, warn_if_seeded, working
-from discreet.cli.data import register as register_data
+from discreet.cli.data import data
 from discreet.cli.prepare import register as register_prepare
 from discreet.cli.run import register as register_run
 from discreet.cli.schema import register as register_schema
@@ -39,6 +39,7 @@ app = group(
 )
 app.add_typer(account)
 app.add_typer(collect)
+app.add_typer(data)
 app.add_typer(evidence.key)
 app.add_typer(sketch.sketch)
 app.add_typer(study)
@@ -56,7 +57,6 @@ for _kind in KINDS.values():
     _extra = {"list": evidence.listed} if _kind.name == "audit" else None
     add(sketch.sketch if _kind.words.startswith("sketch ") else app, _kind, SHOWN[_kind.name], _extra)
 register_choose(app)
-register_data(app)
 register_prepare(app)
 register_run(app, SHOWN)
 register_schema(app)

@@ -1,12 +1,9 @@
-"""Synthetic tables: the patients of the demonstration, Gaussian mixtures, and words that people type.
+"""Synthetic tables: the patients of the demonstration, and Gaussian mixtures.
 
 The same arguments give the same table, as long as NumPy does not change its distributions.
 """
 
-from typing import Any
-
 import numpy as np
-import pyarrow as pa
 
 from discreet.core import Domain, FloatArray, checks
 from discreet.datasets.dataset import Dataset
@@ -32,14 +29,6 @@ _KINDS = {
 
 #: Spread of a cluster of the published sets S1 to S4, from their reference labels.
 _S_SPREADS = {1: 30_000, 2: 38_000, 3: 49_000, 4: 53_000}
-
-#: Loan-words in Spanish with their shares; the rest of the reports are typing errors.
-_LOAN_WORDS = {
-    "cool": 0.18, "brunch": 0.14, "outfit": 0.13, "follower": 0.11, "link": 0.11, "spoiler": 0.09, "influencer": 0.07,
-    "smartphone": 0.06, "feedback": 0.06, "hobby": 0.05,
-}  # fmt: skip
-_TYPING_ERRORS = 0.1
-_LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
 
 
 def patients(n: int = 10_000, *, random_state: int = 0) -> Dataset:
@@ -108,27 +97,6 @@ def s_like(level: int = 1, *, n: int = 5000, random_state: int = 0) -> Dataset:
     return Dataset(
         f"s_like_{level}", domain.clamp(X), domain, 15, labels, f"15 Gaussians spread like those of S{level}"
     )
-
-
-def anglicisms(n: int = 50_000, *, random_state: int = 0) -> Any:
-    """Draw the words that n users typed, an Arrow array: ten English loan-words, and one in ten a typing error.
-
-    A typing error is a random text of 3 to 8 letters. The shares are those of the published experiments with the
-    fragment puzzle.
-
-    Examples
-    --------
-    >>> anglicisms(5, random_state=3).to_pylist()
-    ['cool', 'brunch', 'influencer', 'link', 'cool']
-    """
-    chooser = np.random.default_rng(random_state)
-    size = checks.whole("n", n)
-    words = chooser.choice(np.array(list(_LOAN_WORDS), dtype="U10"), size=size, p=list(_LOAN_WORDS.values()))
-    wrong = np.flatnonzero(chooser.random(size) < _TYPING_ERRORS)
-    letters = _LETTERS[chooser.integers(0, len(_LETTERS), (len(wrong), 8))]
-    cut = np.arange(8) < chooser.integers(3, 9, len(wrong))[:, None]
-    words[wrong] = np.ascontiguousarray(np.where(cut, letters, "")).view("U8").ravel()
-    return pa.array(words.tolist(), pa.large_string())
 
 
 def _generator(random_state: object) -> np.random.Generator:

@@ -32,7 +32,6 @@ from discreet import Domain, DPLloyd, GridSynopsis, PrivateKMeans, datasets
 from discreet.clustering import cluster_synopsis, nearest, weighted_kmeans
 from discreet.core import FloatArray, IntArray
 from discreet.evaluation import center_errors, centroid_index, nicv
-from discreet_studies import public_tables
 from discreet_studies.accuracy.findings import AGREEMENT, NUMBERS, OURS, findings, notes, pictures
 from discreet_studies.harness.study import Numbers, Setting, Study
 
@@ -89,7 +88,7 @@ METHODS: dict[str, Fit] = {
 
 def settings(quick: bool) -> list[Setting]:
     """Return every table, ε and method that can be run here; quick: generated tables, two ε, and less time for each."""
-    here = set(public_tables.available())
+    here = set(datasets.available())
     tables = [*GENERATED] if quick else [*(n for n in REAL if n in here), *GENERATED]
     methods = [m for m in METHODS if m != "diffprivlib" or find_spec("diffprivlib")]
     more = {"limit": QUICK_SECONDS} if quick else {}
@@ -103,14 +102,14 @@ def settings(quick: bool) -> list[Setting]:
 
 def absent() -> list[str]:
     """Return tables that have no file here, and the peer that is not installed."""
-    here = set(public_tables.available())
+    here = set(datasets.available())
     return [n for n in REAL if n not in here] + ([] if find_spec("diffprivlib") else ["diffprivlib"])
 
 
 @lru_cache(maxsize=2)
 def table(name: str) -> tuple[FloatArray, int, FloatArray]:
     """Return the scaled rows, k, and the centres of the best non-private k-means found."""
-    data = GENERATED[name]() if name in GENERATED else public_tables.load(name)
+    data = GENERATED[name]() if name in GENERATED else datasets.load(name)
     X = data.domain.to_unit(data.X[~np.isnan(data.X).any(axis=1)])
     k = data.n_clusters
     some = X if len(X) <= 20_000 else X[np.random.default_rng(0).choice(len(X), 20_000, replace=False)]

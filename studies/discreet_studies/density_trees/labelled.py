@@ -11,8 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from discreet.core import Domain, FloatArray, IntArray, checks
-from discreet.datasets import Dataset
-from discreet_studies.public_tables import available, load
+from discreet.datasets import Dataset, available, load
 
 Bounds = dict[str, tuple[float, float]]
 Maker = Callable[[int], tuple[FloatArray, IntArray]]

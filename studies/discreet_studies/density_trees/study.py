@@ -19,10 +19,10 @@ import numpy as np
 import pyarrow as pa
 from sklearn.ensemble import RandomForestClassifier
 
-from discreet import noise
+from discreet import datasets, noise
 from discreet.anonymity import Hierarchy
 from discreet.core import Domain, IntArray
-from discreet_studies import public_tables
+from discreet.datasets import is_here, place
 from discreet_studies.density_trees.anonymous_tables import LABEL, METHODS, Task
 from discreet_studies.density_trees.findings import findings
 from discreet_studies.density_trees.labelled import labelled, labelled_names
@@ -31,7 +31,6 @@ from discreet_studies.density_trees.pictures import pictures
 from discreet_studies.density_trees.published import CELLS, PRINTED, REAL
 from discreet_studies.density_trees.scores import scores
 from discreet_studies.harness.study import Numbers, Setting, Study
-from discreet_studies.public_tables import is_here, place
 
 #: The k of curves and maps.
 GRID = (5, 10, 15, 20, 30, 40, 50, 75, 100)
@@ -168,7 +167,7 @@ def _warm(method: str) -> None:
 def tasks(name: str, seed: int, share: float = 1.0) -> Iterator[Task]:
     """Yield the splits of one run: ten folds, or one of 70 to 30. Trees are to grow on a share of the training rows."""
     if name == "adult":
-        records = public_tables.adult()
+        records = datasets.adult()
         domain = Domain({c.name: c.to_dict() | _role(c.name == "salary-class") for c in records.domain})
         yield from _splits(records.table, domain, None, seed, _adult_hierarchies(), share)
         return

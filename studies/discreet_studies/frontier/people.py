@@ -15,8 +15,7 @@ from scipy.spatial import cKDTree
 
 from discreet import datasets, noise
 from discreet.core import BoolArray, Domain, FloatArray, IntArray
-from discreet_studies import public_tables
-from discreet_studies.public_tables import is_here
+from discreet.datasets import is_here
 
 #: Rows of a table without its targets, of the public records and of the test records.
 ROWS = 5000
@@ -129,7 +128,7 @@ def _patients(seed: int) -> People:
 
 @cache
 def _adult() -> People:
-    table = public_tables.adult().table
+    table = datasets.adult().table
     years = np.array([_SCHOOLING.index(e) for e in table["education"].to_pylist()])
     q = np.column_stack([table["age"].to_numpy() / 120, years / (len(_SCHOOLING) - 1)])
     return People(q, np.array([s == ">50K" for s in table["salary-class"].to_pylist()]).astype(np.int64))

@@ -10,9 +10,9 @@ from sklearn.datasets import load_wine, make_blobs
 
 from discreet import noise
 from discreet.core import FloatArray
+from discreet.datasets import is_here, numbers, read_file
 from discreet.evaluation.attacks import draws
 from discreet_studies.as_published.laplace import lost_points
-from discreet_studies.public_tables import is_here, numbers, read_file
 
 #: Columns in the order in which the published runs took them, one more at a time.
 _COLUMNS = {

@@ -14,7 +14,6 @@ from discreet.clustering import PrivateKMeans, weighted_kmeans
 from discreet.core import Domain, FloatArray
 from discreet.evaluation import centroid_index, nicv
 from discreet.synopses import GridSynopsis, TreeSynopsis
-from discreet_studies import public_tables
 from discreet_studies.as_published.axes import InTurn
 from discreet_studies.as_published.grids import eugkm_rounded
 from discreet_studies.as_published.tree import AS_WRITTEN, MOST_CELLS, Faults, PublishedTree
@@ -52,7 +51,7 @@ def task(name: str) -> Task:
     elif name in LIKE:
         data = datasets.s_like(int(name[1]), random_state=int(name[1]))
     else:
-        data = public_tables.load(name)
+        data = datasets.load(name)
     X = np.ascontiguousarray(data.X[np.isfinite(data.X).all(axis=1)])
     points, weights = np.unique(X, axis=0, return_counts=True)
     searches = range(10 if len(points) < 20_000 else 3)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from discreet_studies import public_tables
+from discreet import datasets
 from discreet_studies.harness.study import Numbers, Setting, Study
 from discreet_studies.partition_synopsis import runs
 from discreet_studies.partition_synopsis.findings import findings
@@ -39,7 +39,7 @@ def settings(quick: bool) -> list[Setting]:
 
 
 def _quick() -> Iterator[Setting]:
-    here = public_tables.available()
+    here = datasets.available()
     for name in (*(n for n in (*SETS, "shuttle") if n in here), *runs.LIKE):
         yield {"set": name, "method": "without noise"}
     for name in (*runs.LIKE, *(n for n in _QUICK if n in here)):
@@ -50,7 +50,7 @@ def _quick() -> Iterator[Setting]:
 
 
 def _full() -> Iterator[Setting]:
-    here = public_tables.available()
+    here = datasets.available()
     for name in (n for n in (*SETS, "shuttle") if n in here):
         yield {"set": name, "method": "without noise"}
     for name in (n for n in SETS if n in here):
@@ -136,7 +136,7 @@ def measure(setting: Setting) -> Numbers:
 
 def absent() -> Sequence[str]:
     """Return the tables that cannot be had here."""
-    here = public_tables.available()
+    here = datasets.available()
     return [name for name in (*SETS, "shuttle") if name not in here]
 
 

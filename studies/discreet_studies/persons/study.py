@@ -21,10 +21,10 @@ import numpy as np
 
 from discreet import Domain, GridSynopsis, Person
 from discreet.core import FloatArray
+from discreet.datasets import is_here, load, numbers, read_file
 from discreet.noise import DiscreteLaplace
 from discreet_studies.harness.study import Numbers, Setting, Study
 from discreet_studies.persons.findings import NUMBERS, ROW, doubts, findings, notes, pictures, tables
-from discreet_studies.public_tables import is_here, load, numbers, read_file
 
 PARTS = 16
 BOUNDS, QUICK_BOUNDS = (1, 2, 4, 8, 16, 32, 64), (1, 8)

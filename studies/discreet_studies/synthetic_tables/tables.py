@@ -19,8 +19,8 @@ import pandas as pd
 
 from discreet import Domain, Integer
 from discreet.core import IntArray
+from discreet.datasets import is_here, place
 from discreet.errors import DataSourceError
-from discreet_studies.public_tables import is_here, place
 from discreet_studies.synthetic_tables.peers import python_of
 
 

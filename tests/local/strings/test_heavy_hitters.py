@@ -19,7 +19,6 @@ from discreet import datasets
 from discreet.local.strings.alphabet import LETTERS
 from discreet.local.strings.prefix import PrefixExtension, _hashable
 from discreet.local.strings.puzzle import FragmentPuzzle
-from discreet_studies import public_tables
 from discreet_studies.measured.heavy_hitters import precision, recall
 
 EPSILONS = [0.5, 1, 3, 5]
@@ -413,9 +412,9 @@ def test_bad_calls() -> None:
 # ---- real data
 
 
-def real(name: str) -> public_tables.Frequencies:
+def real(name: str) -> datasets.Frequencies:
     try:
-        return public_tables.frequencies(name)
+        return datasets.frequencies(name)
     except dc.errors.DataSourceError:
         pytest.skip("the data folder is not here")
 

@@ -11,19 +11,18 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet import noise
+from discreet import datasets, noise
 from discreet.local.strings import candidates as search
 from discreet.local.strings.alphabet import LETTERS, Alphabet, TextCode, WholeCode
-from discreet_studies import public_tables
 
 
 def every_text(letters: str, length: int) -> list[str]:
     return ["".join(t) for k in range(length + 1) for t in itertools.product(letters, repeat=k)]
 
 
-def real(name: str) -> public_tables.Frequencies:
+def real(name: str) -> datasets.Frequencies:
     try:
-        return public_tables.frequencies(name)
+        return datasets.frequencies(name)
     except dc.errors.DataSourceError:
         pytest.skip("the data folder is not here")
 

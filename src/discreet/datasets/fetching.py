@@ -31,16 +31,16 @@ from pyarrow import csv
 
 from discreet._version import __version__
 from discreet.core import NewFile, cache_folder, write_whole
+from discreet.datasets.forms import MOST_BYTES, content_digest, openml_table, packed, table_of, unpacked
+from discreet.datasets.origins import ORIGINS, Origin
 from discreet.errors import DataSourceError
-from discreet_studies.public_tables.forms import MOST_BYTES, content_digest, openml_table, packed, table_of, unpacked
-from discreet_studies.public_tables.origins import ORIGINS, Origin
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-_LOG = logging.getLogger("discreet.studies")
+_LOG = logging.getLogger("discreet.datasets")
 #: Seconds without a byte before a download is given up.
 PATIENCE = 60.0
 _BLOCK = 2**16

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from discreet import datasets
 from discreet.core.output import files
+from discreet.datasets import fetching, forms
+from discreet.datasets.origins import ORIGINS
 from discreet.errors import DataSourceError
-from discreet_studies import public_tables
-from discreet_studies.public_tables import fetching, forms
-from discreet_studies.public_tables.origins import ORIGINS
 from file_server import FILE, NAMES, TEXT, FileServer
 
 
@@ -60,14 +60,14 @@ def test_neither_an_endless_file_nor_one_that_unpacks_to_too_much_is_taken(
         monkeypatch.setattr(module, "MOST_BYTES", 10_000)
     server.files["/x"] = TEXT * 20
     with pytest.raises(DataSourceError, match="does not end after 10,000 bytes"):
-        public_tables.load("shuttle_test")
+        datasets.load("shuttle_test")
     server.files["/x"] = gzip.compress(TEXT * 20)
     assert len(server.files["/x"]) < 10_000
     with pytest.raises(DataSourceError, match="more than 10,000 bytes unpacked"):
-        public_tables.load("shuttle_test")
+        datasets.load("shuttle_test")
     assert left(cache) == []
     server.files["/x"] = TEXT
-    assert len(public_tables.load("shuttle_test")) == 40
+    assert len(datasets.load("shuttle_test")) == 40
 
 
 def test_a_first_download_that_holds_a_fraction_of_the_rows_is_not_taken_at_its_word(
@@ -75,7 +75,7 @@ def test_a_first_download_that_holds_a_fraction_of_the_rows_is_not_taken_at_its_
 ) -> None:
     server.files["/x"] = b"\n".join(TEXT.split(b"\n")[:15]) + b"\n"
     with pytest.raises(DataSourceError, match="14 rows where 40 were expected"):
-        public_tables.load("shuttle_test")
+        datasets.load("shuttle_test")
     assert left(cache) == []
 
 
@@ -95,9 +95,9 @@ def test_damaged_notes_of_first_downloads_are_named(cache: Path, noted: str) -> 
     cache.mkdir(parents=True)
     (cache / "first-downloads.json").write_text(noted)
     with pytest.raises(DataSourceError, match=r"first-downloads.json' is damaged; delete it"):
-        public_tables.load("shuttle_test")
+        datasets.load("shuttle_test")
     (cache / "first-downloads.json").unlink()
-    assert len(public_tables.load("shuttle_test")) == 40
+    assert len(datasets.load("shuttle_test")) == 40
     assert list(json.loads((cache / "first-downloads.json").read_text())) == [FILE]
 
 
@@ -105,7 +105,7 @@ def test_a_cached_file_of_something_else_is_named(cache: Path) -> None:
     (cache / FILE).parent.mkdir(parents=True)
     (cache / FILE).write_bytes(gzip.compress(b"x,y\n1,2\n"))
     with pytest.raises(DataSourceError, match="has no column 'time'; delete it"):
-        public_tables.load("shuttle_test")
+        datasets.load("shuttle_test")
 
 
 def test_a_disk_that_cannot_be_written_says_what_to_fetch_by_hand(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +114,7 @@ def test_a_disk_that_cannot_be_written_says_what_to_fetch_by_hand(cache: Path, m
 
     monkeypatch.setattr(files.tempfile, "mkstemp", full)
     with pytest.raises(DataSourceError, match=r"No space left on device.*By hand: fetch"):
-        public_tables.load("shuttle_test")
+        datasets.load("shuttle_test")
 
 
 def test_without_a_home_everything_but_the_cache_works() -> None:
@@ -123,9 +123,9 @@ def test_without_a_home_everything_but_the_cache_works() -> None:
         "import os, pwd\n"
         "def nobody(uid): raise KeyError(uid)\n"
         "pwd.getpwuid = nobody\n"
-        "from discreet import errors\nfrom discreet_studies import public_tables\n"
-        "public_tables.public_tables()\n"
-        "try:\n    public_tables.fetch('magic')\nexcept errors.DataSourceError as error:\n    print(error)\n"
+        "from discreet import datasets, errors\n"
+        "datasets.public_tables()\n"
+        "try:\n    datasets.fetch('magic')\nexcept errors.DataSourceError as error:\n    print(error)\n"
     )
     kept = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME", "DISCREET_OFFLINE")}
     done = subprocess.run(

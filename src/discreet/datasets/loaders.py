@@ -14,10 +14,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.core import Domain, IntArray, checks
-from discreet.datasets import Dataset, Records
+from discreet.datasets.dataset import Dataset
+from discreet.datasets.fetching import columns_on_record, is_here, place, read_text_table
+from discreet.datasets.forms import numbers
 from discreet.errors import DataSourceError
-from discreet_studies.public_tables.fetching import columns_on_record, is_here, place, read_text_table
-from discreet_studies.public_tables.forms import numbers
 
 Bounds = dict[str, tuple[float, float]]
 
@@ -214,33 +214,6 @@ def load(name: str) -> Dataset:
     X = np.column_stack([numbers(table.column(c)) for c in source.columns])
     labels = None if source.label is None else _codes(table.column(source.label))
     return Dataset(name, X, Domain(source.columns), source.n_clusters, labels, source.description)
-
-
-def adult() -> Records:
-    """Return UCI Adult's 30,162 complete rows with nine columns, as ARX's experiments use them; salary is sensitive.
-
-    Raises
-    ------
-    DataSourceError
-        If it cannot be downloaded; see `load`.
-
-    Examples
-    --------
-    >>> adult().domain.column("age").role  # doctest: +SKIP
-    'quasi-identifier'
-    """
-    raw = read_file("arx-adult/adult.csv.gz", "adult")
-    columns: dict[str, object] = {}
-    for name in raw.column_names:
-        if name == "age":
-            columns[name] = {"bounds": [0, 120], "role": "quasi-identifier"}
-        else:
-            # The file is public, so its own values may serve as the declared ones.
-            role = "sensitive" if name.startswith("salary") else "quasi-identifier"
-            columns[name] = {"categories": sorted(set(raw[name].to_pylist())), "role": role}
-    ages = raw["age"].cast(pa.int64())
-    table = raw.set_column(raw.column_names.index("age"), "age", ages)
-    return Records("adult", table, Domain(columns))
 
 
 def read_file(file: str, name: str) -> pa.Table:
