@@ -63,6 +63,7 @@ def read(text: str) -> dict[str, Any]:
         whole = set(facts) == {*_SAME, *_MORE} and (facts["format"], repr(facts["format_version"])) == ("discreet.page", "1")
         texts = all(isinstance(facts[key], str) for key in _TEXTS)
         texts &= all(isinstance(text, (str, type(None))) for text in (*facts["about"].values(), facts["signer"]))
+        texts &= isinstance(facts["seeded"], bool)
         charged = facts["account"] is None or isinstance(facts["account"]["head"], str)
         drawn = facts["behind"] is None or all(isinstance(facts["behind"][key], str) for key in ("file", "digest"))
         # Anything else that is given would replace what the file says.
