@@ -728,7 +728,6 @@ class Verdict:
     def to_dict(self):
         told = {"verdict": (HOLDS, CONTRADICTED, NOT_CHECKED)[self.code], "code": self.code, "promises": self.promises}
         return {**told, "checks": self.answers, "rests_on": self.rests}
-    # --------------------------------------------------------------------------------------------------------------- files
     def check_file(self, file):
         """Check one file by itself: promise, ledger and seal."""
         name, data, alone = file.name, file.payload, file.beside is None and file.payload.lstrip()[:1] == b"{"
@@ -764,7 +763,6 @@ class Verdict:
     def check_seed(self, name, seeded):
         said = "the noise was seeded: nothing is protected" if seeded else "not seeded"
         self.say(name, "seed", CONTRADICTED if seeded else HOLDS, said)
-    # ---------------------------------------------------------------------------------------------------------- signatures
     def read_signature(self, about, data):
         found = self.attempt(about, "signature", Signature, data)
         if found and all(found.value != other.value for _, other in self.signatures): self.signatures.append((about, found))
@@ -811,7 +809,6 @@ class Verdict:
         absent = [n for n, digest in zip(names, digests) if digest not in [f.hash for f in self.files]]
         absent = [called(n) for n in absent if not n.endswith(".guarantee.json")]
         if absent: self.say(about, "files", NOTE, f"signed with them, and not given: {', '.join(absent)}")
-    # --------------------------------------------------------------------------------------------------- pages and account
     def check_page(self, page):
         if page.bare != page.facts["shown"]:
             self.say(page.name, "page", CONTRADICTED, "the page was edited: it does not show what it was written with")

@@ -112,8 +112,10 @@ def _cut(case: Case, name: str, chance: random.Random) -> str:
 
 def _swap(case: Case, name: str, others: list[Base], chance: random.Random) -> str:
     other = chance.choice(others).folder
-    if (other / name).is_file():
-        shutil.copy(other / name, case.folder / name)
+    whole = chance.random() < 0.4  # with everything that belongs to it
+    ends = ("", ".guarantee.json", ".signature.json") if whole else ("",)
+    for part in [name + end for end in ends if (other / (name + end)).is_file()]:
+        shutil.copy(other / part, case.folder / part)
     return f"swap {name} with {other.name}"
 
 
@@ -195,6 +197,18 @@ def _account(case: Case, name: str, chance: random.Random) -> str:
     return f"account made anew: {how} {where}"
 
 
+#: Ways to make a page display something else than it carries.
+_DISPLAYS: list[Any] = [
+    lambda page: page.replace("<main>", "<main><p>k = 1000</p>", 1),
+    lambda page: page.replace("</head>", "<style>main p { display: none }</style></head>", 1),
+    lambda page: page.replace("</body>", "<div style='position: fixed; inset: 0'>epsilon = 0.01</div></body>", 1),
+    lambda page: page.replace("</body>", "<script>document.body.innerHTML = 'k = 1000'</script></body>", 1),
+    lambda page: page.replace("<p>", "<p>\u202e", 1),
+    lambda page: page.replace("<p>", "<p>\u200b", 1),
+    lambda page: re.sub(r">([^<>]*)\d([^<>]*)<", r">\g<1>9\g<2><", page, count=3),
+]
+
+
 def _page(case: Case, name: str, chance: random.Random) -> str:
     """Edit the facts of a page, its text, or its signature, and mostly make `shown` anew."""
     place = case.folder / name
@@ -213,14 +227,18 @@ def _page(case: Case, name: str, chance: random.Random) -> str:
         signed, told["signer"] = "", chance.choice([None, told["signer"]])
     bare = text.replace(facts[0], "FACTS").replace(signature[0], "SIGNATURE")
     if how == "text":
-        bare = bare.replace("<main>", "<main><p>k = 1000</p>", 1)
+        bare = chance.choice(_DISPLAYS)(bare)
     if chance.random() < 0.8 and isinstance(told, dict):
         empty = "<meta name=\"discreet-{}\" content=''>"
         shown = bare.replace("FACTS", empty.format("facts")).replace("SIGNATURE", empty.format("signature"))
         told["shown"] = hashlib.sha256(shown.encode()).hexdigest()
     written = json.dumps(told, ensure_ascii=False)
+    if how == "facts" and chance.random() < 0.1:
+        written = written.replace("{", '{"file": "other.csv", ', 1)  # a field twice
     for mark, word in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("'", "&#x27;")):
         written = written.replace(mark, word)
+    if how == "facts" and chance.random() < 0.1:
+        written = written.replace('"', "&quot;")  # another form of the same text
     bare = bare.replace("FACTS", form.format("facts").replace("([^<>']*)", "\0")).replace("\0", written)
     bare = bare.replace("SIGNATURE", form.format("signature").replace("([^<>']*)", "\0")).replace("\0", signed)
     place.write_text(bare, encoding="utf-8")
