@@ -76,7 +76,7 @@ FORMS = {
     "law": among("laplace", "gaussian", "exponential", "response", "zcdp"), "state": among("answered", "added"),
     "about": among("release", "account"),
 }
-def named(text, form): return {name: form for name in text.split()}
+def named(text, form): return dict.fromkeys(text.split(), form)
 
 GROUPS = {"least": "whole", "columns": [["text"]], "*": "any"}
 SIGNED = [{"name": "text", "sha256": "hash"}]
@@ -177,7 +177,7 @@ DRAWS = {law: {"law": "text", moves: "amount", "rows": "count", "scale": "amount
 DRAWS["privtree"]["bias"] = "count"
 #: Laws that state what they cost.
 STATED = {"law": "text", "epsilon": "amount|infinite", "delta?": "amount", "number?": "whole"}
-DRAWS.update({law: STATED for law in ("selection", "sampling", "report")})
+DRAWS.update(dict.fromkeys(("selection", "sampling", "report"), STATED))
 def root_up(value):
     scaled = value.numerator * value.denominator << 80
     root = math.isqrt(scaled)
@@ -550,7 +550,7 @@ def terms_of(guarantee):
     told["epsilon"] = str(spent)
     if guarantee["model"] != "metric": return {**told, "delta": str(exact(guarantee["delta"]))}
     levels, radius, metric = part(facts, "category_epsilon").values(), facts.get("radius"), dict(part(facts, "scaling"))
-    need(all(map(is_rational, levels)) and (radius is None or is_number(radius) and radius > 0), "its metric is damaged")
+    need(all(map(is_rational, levels)) and (radius is None or (is_number(radius) and radius > 0)), "its metric is damaged")
     apart, columns = sum(map(exact, levels)), (guarantee["domain"] or {}).get("columns", {})
     metric["columns"] = [n for n, declared in columns.items() if "categories" not in declared or "pattern" in declared]
     if radius is None: metric["density"] = facts.get("density")
@@ -693,7 +693,7 @@ class Given:
         self.path, self.guarantee, place = path.rstrip("/"), None, path.rstrip("/") + ".guarantee.json"
         self.file_name, names = os.path.basename(self.path), sorted(os.listdir(path)) if os.path.isdir(path) else []
         inside = {name: os.path.join(path, name) for name in names}
-        self.stray = [called(n) for n, p in inside.items() if os.path.isdir(p) or n[:5] != "part-" and os.path.getsize(p)]
+        self.stray = [called(n) for n, p in inside.items() if os.path.isdir(p) or (n[:5] != "part-" and os.path.getsize(p))]
         shown_files = [p for n, p in inside.items() if n[0] not in "._" and not os.path.isdir(p)]
         parts = [read(p) for p in shown_files] if os.path.isdir(path) else [read(path)]
         self.tables = [data for p, data in zip(shown_files, parts) if "part-" in os.path.basename(p)[:5]] or parts

@@ -363,20 +363,21 @@ def disagreements(theirs: dict[str, Any], ours: dict[str, Any]) -> list[str]:
     """
     left, right = _found(theirs, "contradicted"), _found(ours, "contradicted")
     open_left, open_right = _found(theirs, "not checked"), _found(ours, "not checkable")
-    excused = {(about, check) for (about, _), checks in open_left.items() for c in checks for check in LEFT_OUT.get(c, ())}
+    said = [(about, check) for (about, _), checks in open_left.items() for check in checks]
+    excused = {(about, inner) for about, check in said for inner in LEFT_OUT.get(check, ())}
     bad_file = any(area == "file" for _, area in right)
 
     def follows(pair: Pair) -> bool:
         return bad_file and pair[1] in ("page", "guarantee", "account")
 
-    wrong = [f"only the independent verifier contradicts: {pair}" for pair in left if pair not in right and not follows(pair)]
+    alone = [pair for pair in left if pair not in right and not follows(pair)]
+    wrong = [f"only the independent verifier contradicts: {pair}" for pair in alone]
     for pair in right:
         unexcused = {check for check in right[pair] if (pair[0], check) not in excused}
         if pair not in left and unexcused and not follows(pair):
             wrong.append(f"only `discreet verify` contradicts: {pair} {sorted(unexcused)}")
-    for pair in open_right:
-        if pair not in left and pair not in open_left and pair not in right and not follows(pair):
-            wrong.append(f"only `discreet verify` cannot check: {pair}")
+    unsaid = [pair for pair in open_right if pair not in {*left, *open_left, *right} and not follows(pair)]
+    wrong += [f"only `discreet verify` cannot check: {pair}" for pair in unsaid]
     for pair, checks in open_left.items():
         rest = checks - set(LEFT_OUT)
         if rest and pair not in open_right and pair not in right and not follows(pair):

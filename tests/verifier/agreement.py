@@ -2,8 +2,8 @@
 
 python tests/verifier/agreement.py 10000 [--seed 1] [--first 0] [--bases FOLDER] [--copies 8] [--page 0] [-o RESULT]
 
-Releases are made once, in FOLDER. Every disagreement is printed. With -o, the counts are added to a result file, so that
-a long run can be made in parts.
+Releases are made once, in FOLDER. Every disagreement is printed. With -o, counts are added to a result file, so that a
+long run can be made in parts.
 """
 
 from __future__ import annotations

@@ -138,6 +138,10 @@ class Signature:
         facts = {"format": _SIGNATURE, "format_version": _VERSION, "statement": self.statement.to_dict()}
         return {**facts, "public_key": self.key.raw.hex(), "signature": self.signature.hex()}
 
+    def to_json(self) -> str:
+        """Return one line, as a page carries it."""
+        return json.dumps(self.to_dict(), separators=(",", ":"), ensure_ascii=False)
+
     @classmethod
     def from_json(cls, text: str | bytes) -> Signature:
         """Read a signature strictly: other fields, or other forms of them, are refused."""

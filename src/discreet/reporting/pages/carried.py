@@ -60,7 +60,8 @@ def read(text: str) -> dict[str, Any]:
     """Read the facts that a page carries; `FormatError` if they do not have the form of this version."""
     try:
         facts = checks.read_json(text)
-        whole = set(facts) == {*_SAME, *_MORE} and (facts["format"], repr(facts["format_version"])) == ("discreet.page", "1")
+        version = facts["format"], repr(facts["format_version"])
+        whole = set(facts) == {*_SAME, *_MORE} and version == ("discreet.page", "1")
         texts = all(isinstance(facts[key], str) for key in _TEXTS)
         texts &= all(isinstance(text, (str, type(None))) for text in (*facts["about"].values(), facts["signer"]))
         texts &= isinstance(facts["seeded"], bool)
