@@ -234,7 +234,6 @@ class Visit:
 
     @cached_property
     def t(self) -> words.T:
-        """The texts in the language of the page."""
         return self.studio.words(self.request)
 
     @property
@@ -248,11 +247,9 @@ class Visit:
         return value.strip() if isinstance(value, str) else ""
 
     def page(self, template: str, status: int = 200, **content: Any) -> HTMLResponse:
-        """Draw a page of the project."""
         return self.studio.page(self.request, template, status, project=self.project, **content)
 
     def to(self, place: str) -> RedirectResponse:
-        """Lead to a page of the project."""
         return seen(f"/p/{self.project.id}/{place}")
 
 
@@ -277,7 +274,6 @@ def _done(project: Project, whole: bool) -> set[str]:
 
 @lru_cache(8)
 def _whole(schema: Path, written: int) -> bool:
-    """Return whether columns are declared completely."""
     try:
         Domain.from_toml(schema)
     except DiscreetError:

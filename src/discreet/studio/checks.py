@@ -42,7 +42,6 @@ class Check:
 
 
 def checks_of(project: Project, release: Released) -> list[Check]:
-    """Return the checks of a release, the newest first."""
     return [
         Check(run, run.job.kind, str(run.job.parameters.get("method", "")))
         for run in runs_of(owner(project, release))
@@ -72,7 +71,6 @@ def attack_job(project: Project, release: Released, facts: Mapping[str, Any], gi
 
 
 def attackable(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the attacks there are for a release."""
     if facts["kind"] == "synopsis":
         return ("membership",) if facts["release"].keys() & {"lifted", "measured"} else ("membership", "attribute")
     if facts["kind"] == "perturbed table" and facts["parameters"].get("mechanism") == "NDLaplace":
@@ -117,7 +115,6 @@ def judged(audited: list[dict[str, Any]]) -> tuple[int, int]:
 
 
 def left_open(check: Mapping[str, Any]) -> bool:
-    """Return whether a check applies and has no verdict."""
     return (
         check["holds"] is None and check["check"] != "account" and not str(check["detail"]).startswith("does not apply")
     )
@@ -131,7 +128,6 @@ def weighed(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def said_about(release: Released) -> dict[str, str]:
-    """Return what the steward said about a release."""
     try:
         told = json.loads((release.folder / "about.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -140,7 +136,6 @@ def said_about(release: Released) -> dict[str, str]:
 
 
 def say_about(release: Released, given: Mapping[str, str]) -> None:
-    """Keep what the steward says about a release."""
     release.folder.mkdir(parents=True, exist_ok=True)
     told = {**said_about(release), **{name: given[name].strip()[:LONGEST] for name in SAID if name in given}}
     write_whole(release.folder / "about.json", json.dumps(told, ensure_ascii=False), private=True)

@@ -63,14 +63,12 @@ def field(kind: Kind, option: Option, t: T, given: Mapping[str, Any], typed: Map
 
 
 def texts(kind: str, option: Option, t: T) -> tuple[str, str]:
-    """Return label and help of an option."""
     translated = words.options(t.language)  # type: ignore[attr-defined]
     own = translated.get(f"{option.name}_{kind}") or translated.get(option.name)
     return own or (option.title, option.help)
 
 
 def write(option: Option, value: Any) -> str:
-    """Return a value as it is typed."""
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, Mapping):
@@ -170,7 +168,6 @@ class Page:
     t: T
 
     def name(self, option: Option) -> str:
-        """Return the label of a field."""
         return self.t("forms.quoted", text=texts("", option, self.t)[0])
 
     def given(self, option: Option, value: Any) -> str:

@@ -53,7 +53,6 @@ class Guard:
         return self.token
 
     def middleware(self) -> Any:
-        """Return the middleware class of Starlette."""
         guard = self
 
         class Guarded:

@@ -37,7 +37,6 @@ class Handed:
 
 
 def job_of(project: Project) -> Job:
-    """Return the job that a project stands for."""
     goal = project.goal or ("report" if project.artifact else "")  # of a release the page about it is made
     if not goal:
         raise SchemaError("goal: it is not chosen yet; say on the screen 'Goal' what is wanted")

@@ -85,7 +85,6 @@ def _ends(column: Any, usual: Any) -> Any:
 
 
 def groups(t: T, facts: dict[str, Any]) -> list[Picture]:
-    """Draw how many groups of an anonymous table hold how many rows."""
     if (found := facts["release"].get("classes")) is None:
         return []
     labels = [t("results.n_rows", n=text.replace(" to ", "–")) for text in found["labels"]]
@@ -94,7 +93,6 @@ def groups(t: T, facts: dict[str, Any]) -> list[Picture]:
 
 
 def frequencies(t: T, facts: dict[str, Any]) -> list[Picture]:
-    """Draw the estimated frequencies of reported values."""
     if not (rows := facts["release"].get("frequencies")):
         return []
     names, values, low, high = ([row[key] for row in rows] for key in ("candidate", "count", "lower", "upper"))

@@ -61,7 +61,6 @@ class Answer:
 
 
 def answer(synopsis: Any, asked: Question, t: words.T | None = None) -> Answer:
-    """Answer a question, or return errors by field."""
     made = Answer(what=asked.what)
     domain: Domain = synopsis.domain
     for name in ("where", "given"):

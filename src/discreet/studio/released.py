@@ -79,7 +79,6 @@ def releases(project: Project) -> list[Released]:
 
 
 def release_of(project: Project, number: str) -> Released:
-    """Return a release by its number; the newest if none is named."""
     found = releases(project)
     chosen = [each for each in found if not number or str(each.number) == number]
     if not chosen:
@@ -107,7 +106,6 @@ def kept_facts(release: Released) -> dict[str, Any] | None:
 
 
 def collect(release: Released) -> dict[str, Any]:
-    """Collect the facts about a release and keep them."""
     from discreet.reporting import report_facts
 
     stamp = release.stamp
@@ -141,7 +139,6 @@ def _collected(project: Project, release: Released) -> dict[str, Any]:
 
 
 def facts_of(later: Later, project: Project, release: Released) -> dict[str, Any] | None:
-    """Return the facts, or None while they are being collected."""
     if (facts := kept_facts(release)) is None:
         key = ("facts", str(release.file), *release.stamp)
         [facts] = later.get((key, lambda: _collected(project, release)))
@@ -191,7 +188,6 @@ def unforeseen(error: BaseException) -> str:
 
 
 def main(folder: str, number: str) -> None:
-    """Collect the facts about one release of a project."""
     from discreet.errors import DiscreetError
     from discreet.studio.workspace import Workspace
 

@@ -197,7 +197,7 @@ def test_no_reports_are_no_knowledge() -> None:
 
 def test_square_wave_with_a_huge_budget_tells_the_truth() -> None:
     m = SquareWave(150, 0, 1, buckets=10)
-    found = m.estimate(m.aggregate(m.encode([0.05] * 300 + [0.95] * 100, rng=1)))
+    found = m.estimate(m.aggregate(m.encode([0.05] * 300 + [0.95] * 100, rng=1)), method="em")
     assert found.shares[[0, 9]] == pytest.approx([0.75, 0.25])
 
 

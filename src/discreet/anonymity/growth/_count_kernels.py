@@ -33,19 +33,19 @@ EIGHT = np.uint64(8)
 
 
 @inlined
-def lane(field: int, m: int) -> Any:  # pragma: no cover
+def lane(field: int, m: int) -> Any:
     """Return the sum of column m that its word of lanes holds; it is word `word_of(m)`."""
     return np.int64((field >> np.uint64(16 * ((m & 7) >> 1))) & np.uint64(0xFFFF))
 
 
 @inlined
-def word_of(m: int) -> int:  # pragma: no cover
+def word_of(m: int) -> int:
     """Return which word of lanes has column m."""
     return 2 * (m >> 3) + (m & 1)
 
 
 @inlined
-def settle(packed: Any, sums: Any, d: int) -> None:  # pragma: no cover
+def settle(packed: Any, sums: Any, d: int) -> None:
     """Add lanes to the sums, and empty them."""
     for m in range(d):
         sums[m] += lane(packed[word_of(m)], m)
@@ -56,7 +56,7 @@ def settle(packed: Any, sums: Any, d: int) -> None:  # pragma: no cover
 @inlined
 def count_in_lanes(
     rows: Any, words: Any, a: int, b: int, j0: int, j1: int, d: int, counts: Any, sums: Any, packed: Any
-) -> None:  # pragma: no cover
+) -> None:
     """Count rows by bin and add up the bins of all columns, in lanes."""
     one = words.shape[1] == 1
     for i in range(a, b):
@@ -76,20 +76,9 @@ def count_in_lanes(
 
 @inlined
 def count_block(
-    rows: Any,
-    words: Any,
-    a: int,
-    b: int,
-    j0: int,
-    j1: int,
-    cells: Any,
-    top: int,
-    places: Any,
-    node: Any,
-    counts: Any,
-    sums: Any,
-    packed: Any,
-) -> None:  # pragma: no cover
+    rows: Any, words: Any, a: int, b: int, j0: int, j1: int, cells: Any, top: int, places: Any, node: Any,
+    counts: Any, sums: Any, packed: Any,
+) -> None:  # fmt: skip
     """Fill the histograms of columns ``j0 .. j1 - 1`` over the bins of the cell ``cells[top]``."""
     d = cells.shape[2]
     for j in range(j0, j1):
@@ -119,7 +108,7 @@ def count_block(
 @inlined
 def groups_by_count(
     at: int, first: int, last: int, short: bool, counts: Any, sums: Any, packed: Any, up_to: Any, held: Any
-) -> int:  # pragma: no cover
+) -> int:
     """List the occupied bins of a counted column."""
     n_groups = 0
     for bin_ in range(first, last + 1):
@@ -145,7 +134,7 @@ def groups_by_count(
 
 
 @inlined
-def sum_to_cuts(n_cuts: int, d: int, short: bool, up_to: Any, held: Any, rated: Any) -> None:  # pragma: no cover
+def sum_to_cuts(n_cuts: int, d: int, short: bool, up_to: Any, held: Any, rated: Any) -> None:
     """Write the sums of what lies to the left of every cut; doubles hold them exactly."""
     for m in range(d):
         running, g = 0, 0
@@ -160,7 +149,7 @@ def sum_to_cuts(n_cuts: int, d: int, short: bool, up_to: Any, held: Any, rated: 
 
 
 @inlined
-def sorts(size: int, cells: Any, top: int) -> bool:  # pragma: no cover
+def sorts(size: int, cells: Any, top: int) -> bool:
     """Return whether a node is sorted: it is small, and its cell has many bins."""
     if size >= SMALL:
         return False
@@ -179,7 +168,7 @@ def make_keys(n_bins: int) -> Any:
 
 
 @jit
-def sort_keys(rows: Any, a: int, size: int, j: int, first: int, keys: Any) -> None:  # pragma: no cover
+def sort_keys(rows: Any, a: int, size: int, j: int, first: int, keys: Any) -> None:
     """Sort the rows of a small node by their bins: every key finds its place by counting the smaller ones.
 
     Loops of a fixed length become a few instructions on whole vectors.
@@ -208,18 +197,9 @@ def sort_keys(rows: Any, a: int, size: int, j: int, first: int, keys: Any) -> No
 
 @inlined
 def groups_of_keys(
-    rows: Any,
-    words: Any,
-    a: int,
-    size: int,
-    first: int,
-    places: Any,
-    keys: Any,
-    order: Any,
-    sums: Any,
-    up_to: Any,
+    rows: Any, words: Any, a: int, size: int, first: int, places: Any, keys: Any, order: Any, sums: Any, up_to: Any,
     held: Any,
-) -> int:  # pragma: no cover
+) -> int:  # fmt: skip
     """List the occupied bins of a column of a small node whose keys are sorted."""
     n_groups, before = -1, np.int64(-1)
     if up_to is not None:

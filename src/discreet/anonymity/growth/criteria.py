@@ -36,14 +36,12 @@ class Moments(NamedTuple):
     products: list[list[int]]
 
     def __add__(self, other: Any) -> Any:
-        """Add up what two sets of rows have."""
         both = zip(self.products, other.products, strict=True)
         products = [[a + b for a, b in zip(x, y, strict=True)] for x, y in both]
         return Moments(self.n + other.n, [a + b for a, b in zip(self.sums, other.sums, strict=True)], products)
 
 
 def moments(rows: Any, places: Any) -> Moments:
-    """Return the moments of rows of bins."""
     d = rows.shape[1]
     # Words of 32 bits, the lower one never negative: a product has 50 bits, and a block of them no more than 63.
     words = np.zeros((2, d + 1, d), np.int64)
@@ -53,7 +51,7 @@ def moments(rows: Any, places: Any) -> Moments:
 
 
 @jit
-def _add_products(rows: Any, places: Any, words: Any) -> None:  # pragma: no cover
+def _add_products(rows: Any, places: Any, words: Any) -> None:
     n, d = rows.shape
     own, place = np.zeros((d + 1, d), np.int64), np.empty(d, np.int64)
     for start in range(0, n, 1 << 12):
@@ -91,9 +89,7 @@ def common_axes(found: Moments) -> Any:
 
 
 @inlined
-def square_gains(
-    plain: bool, n_cuts: int, size: int, axes: Any, held: Any, rated: Any, node: Any
-) -> None:  # pragma: no cover
+def square_gains(plain: bool, n_cuts: int, size: int, axes: Any, held: Any, rated: Any, node: Any) -> None:
     """Write |A Σ_{i∈L} (x_i - mean)|² (1/c_L + 1/c_R). Sums to the left, by column and cut, count units.
 
     If ``plain``, A is diagonal: ``axes[0]`` are the units of the columns.
@@ -122,9 +118,7 @@ def square_gains(
 
 
 @inlined
-def label_gains(
-    n_cuts: int, size: int, order: Any, ids: Any, target: Any, classes: Any, held: Any, rated: Any
-) -> None:  # pragma: no cover
+def label_gains(n_cuts: int, size: int, order: Any, ids: Any, target: Any, classes: Any, held: Any, rated: Any) -> None:
     """Write minus c times the entropy of the label given the side: the information gain up to a constant.
 
     ``classes`` holds the counts of the labels in the node, and gets those to the left of the last cut.

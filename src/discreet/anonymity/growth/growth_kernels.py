@@ -31,16 +31,14 @@ LEAF, PENDING = 254, 255
 #: The table of nodes: where a node is cut and by which criterion, its right child (the left one is the next node), its
 #: rows, and how many cuts are above it.
 COLUMN, CUT, RIGHT, CRITERION, BEGIN, END, DEPTH = 0, 1, 2, 3, 4, 5, 6
-#: The stack of nodes to come: rows, depth, the node whose right child it is (or -1), and a place for counts (or -1).
-FROM, TO, LEVEL, ABOVE, SLOT = 0, 1, 2, 3, 4
+#: The stack of nodes to come: rows, depth, and the node whose right child it is (or -1).
+FROM, TO, LEVEL, ABOVE = 0, 1, 2, 3
 #: A cell: its first and last bins.
 FIRST, LAST = 0, 1
 
 
 @jit
-def part(
-    rows: Any, words: Any, ids: Any, a: int, b: int, j: int, cut: int, spare: Any, spare_ids: Any
-) -> int:  # pragma: no cover
+def part(rows: Any, words: Any, ids: Any, a: int, b: int, j: int, cut: int, spare: Any, spare_ids: Any) -> int:
     """Move the rows below the cut to the front, all in their order; return where the others begin.
 
     Every row is written to both sides and only the place moves on: no branch to foretell.
@@ -81,7 +79,7 @@ def part(
 
 
 @inlined
-def open_node(nodes: Any, node: int, stack: Any, top: int) -> None:  # pragma: no cover
+def open_node(nodes: Any, node: int, stack: Any, top: int) -> None:
     """Write the top of the stack as a node that is not split."""
     if stack[top, ABOVE] >= 0:
         nodes[stack[top, ABOVE], RIGHT] = node
@@ -90,14 +88,11 @@ def open_node(nodes: Any, node: int, stack: Any, top: int) -> None:  # pragma: n
 
 
 @inlined
-def push_sides(
-    stack: Any, cells: Any, top: int, node: int, column: int, cut: int, middle: int
-) -> None:  # pragma: no cover
+def push_sides(stack: Any, cells: Any, top: int, node: int, column: int, cut: int, middle: int) -> None:
     """Put both sides of the node at ``top`` on the stack; the left one is taken from it before the right one."""
     level, left = stack[top, LEVEL] + 1, top + 1
     stack[left, FROM], stack[left, TO], stack[left, LEVEL], stack[left, ABOVE] = stack[top, FROM], middle, level, -1
     stack[top, FROM], stack[top, LEVEL], stack[top, ABOVE] = middle, level, node
-    stack[left, SLOT] = stack[top, SLOT] = -1
     for m in range(cells.shape[2]):
         cells[left, FIRST, m], cells[left, LAST, m] = cells[top, FIRST, m], cells[top, LAST, m]
     cells[top, FIRST, column] = cut
@@ -107,8 +102,7 @@ def push_sides(
 @inlined
 def rate_cuts(
     criterion: int, n_cuts: int, size: int, width: float, axes: Any, sums: Any, held: Any, rated: Any, node: Any
-) -> None:  # pragma: no cover
-    """Write the gains of the cuts of a column, but for the label."""
+) -> None:
     if sums is not None:
         square_gains(criterion == SPREAD, n_cuts, size, axes, held, rated, node)
     else:
@@ -126,48 +120,12 @@ def rate_cuts(
 
 @jit
 def grow(
-    rows: Any,
-    words: Any,
-    ids: Any,
-    n_roots: int,
-    hand_over: int,
-    criterion: int,
-    k: int,
-    min_share: float,
-    max_depth: int,
-    n_sensitive: int,
-    edges: Any,
-    places: Any,
-    tiers: Any,
-    facts: Any,
-    axes: Any,
-    units: Any,
-    rule: Any,
-    offset: Any,
-    t_kind: Any,
-    share: Any,
-    tree: Any,
-    heights: Any,
-    target: Any,
-    worth: Any,
-    counts: Any,
-    sums: Any,
-    packed: Any,
-    up_to: Any,
-    keys: Any,
-    held: Any,
-    rated: Any,
-    node_facts: Any,
-    order: Any,
-    values: Any,
-    tally: Any,
-    classes: Any,
-    nodes: Any,
-    stack: Any,
-    cells: Any,
-    spare: Any,
-    spare_ids: Any,
-) -> int:  # pragma: no cover
+    rows: Any, words: Any, ids: Any, n_roots: int, hand_over: int, criterion: int, k: int, min_share: float,
+    max_depth: int, n_sensitive: int, edges: Any, places: Any, tiers: Any, facts: Any, axes: Any, units: Any,
+    rule: Any, offset: Any, t_kind: Any, share: Any, tree: Any, heights: Any, target: Any, worth: Any, counts: Any,
+    sums: Any, packed: Any, up_to: Any, keys: Any, held: Any, rated: Any, node_facts: Any, order: Any, values: Any,
+    tally: Any, classes: Any, nodes: Any, stack: Any, cells: Any, spare: Any, spare_ids: Any,
+) -> int:  # fmt: skip
     """Grow trees on the nodes of the stack, the last one first; return how many nodes there are then.
 
     ``words`` is the memory of ``rows``. Nodes of at most ``hand_over`` rows are left to other calls. Nodes are numbered

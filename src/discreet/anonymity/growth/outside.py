@@ -81,16 +81,9 @@ class _Node:
 
 
 def grow_outside(
-    rows: DistantRows,
-    grids: Sequence[Grid],
-    limits: Limits,
-    *,
-    criterion: str,
-    min_share: float = 0.02,
-    max_depth: int = 64,
-    tiers: Mapping[int, IntArray] | None = None,
-    memory: int = 1 << 29,
-) -> GrownTree:
+    rows: DistantRows, grids: Sequence[Grid], limits: Limits, *, criterion: str, min_share: float = 0.02,
+    max_depth: int = 64, tiers: Mapping[int, IntArray] | None = None, memory: int = 1 << 29,
+) -> GrownTree:  # fmt: skip
     """Grow the tree that `grow_tree` grows on the same rows; the leaves of the rows are not kept.
 
     Counts may take ``memory`` bytes, and as many the rows that are grown at a time.
@@ -212,7 +205,6 @@ def _together(held: IntArray, most: int) -> IntArray:
 
 
 def _grow_bucket(grower: Grower, nodes: list[_Node], bins: Bins, codes: IntArray) -> list[IntArray]:
-    """Grow the nodes whose rows a bucket holds."""
     if len(nodes) > 1:  # the rows of a node, one behind the other
         own = np.zeros(bins.shape[1], np.int64)
         for number, node in enumerate(nodes):

@@ -275,7 +275,6 @@ def _lists(columns: Any) -> list[list[Any]]:
 
 
 def _means(values: FloatArray, groups: IntArray, n_groups: int, k: int) -> FloatArray:
-    """Return the mean of the values in each group; NaN where fewer than k have one."""
     there = ~np.isnan(values)
     held = np.bincount(groups[there], minlength=n_groups)
     sums = np.bincount(groups[there], values[there], minlength=n_groups)

@@ -165,7 +165,6 @@ class ClassesOf:
         self._known: dict[bytes, int] = {}
 
     def route(self, bins: Any) -> IntArray:
-        """Return the combination of every row."""
         if not bins.shape[1]:
             return np.empty(0, np.int64)
         codes = [group[row] for group, row in zip(self._groups, bins, strict=True)]
@@ -186,7 +185,6 @@ class ClassesOf:
         return pa.array([key.hex() for key in self._known], pa.string()).take(pa.array(places))
 
     def places(self, labels: pa.Array) -> IntArray:
-        """Return the combinations."""
         encoded = labels.dictionary_encode()
         keys = (bytes.fromhex(text) for text in encoded.dictionary.to_pylist())
         own = np.array([self._known.setdefault(key, len(self._known)) for key in keys], np.int64)
@@ -213,7 +211,6 @@ class ClassesOf:
         return PublishedCells(cells.first, cells.last, of_place, settings)
 
     def wider(self, places: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield the boxes of combinations with some of their columns blank."""
         return blanked_boxes(*_runs(self._groups, list(self.known()[places].T)), self._groups)
 
 
@@ -278,7 +275,6 @@ def _refuse_left_out(left_out: int, n: int, suppress: Any, blanks: bool = False)
 
 
 def ladders_of(plan: TablePlan, tiers: Mapping[int, IntArray], widths: Any) -> list[Ladder]:
-    """Return the levels of every column."""
     given = _widths(widths, plan)
     return [_ladder(grid, tiers.get(j), given.get(grid.name)) for j, grid in enumerate(plan.grids)]
 

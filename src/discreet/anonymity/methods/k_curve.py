@@ -202,7 +202,6 @@ def _listed(candidates: Any) -> tuple[int, ...]:
 
 
 def _at(model: Any, k: int) -> Any:
-    """Return the method with another k, after its table was read."""
     other = base.clone(model).set_params(k=k)
     other.plan_, other.hierarchies_, other.rules_ = model.plan_, model.hierarchies_, replace(model.rules_, k=k)
     return other
@@ -268,7 +267,6 @@ def _foretold(model: Any, table: Table, tiers: Any) -> tuple[int, int]:
 def _chosen(
     points: Sequence[KPoint], n: int, bins: int | None, width: float | None, loss: float | None
 ) -> tuple[int | None, str]:
-    """Return the k that a rule gives, and why."""
     kept = [p for p in points if p.kept]
     if bins is not None:
         point = next(p for p in points if p.k == n // bins)

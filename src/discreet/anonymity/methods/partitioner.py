@@ -345,7 +345,6 @@ class Partitioner(Declared, Estimator):
         return self._take(grown.tree, grown.leaf, grown.counts)
 
     def _take(self, tree: Tree, leaf: IntArray, counts: IntArray) -> IntArray:
-        """Take a tree as that of the build records."""
         self._freeze()
         self.tree_, self.leaf_counts_ = tree, counts[tree.leaves]
         self.n_features_in_ = len(self.plan_.quasi)
@@ -481,7 +480,6 @@ def grow_records(table: BuildRecords, rules: Rules, **settings: Any) -> GrownTre
 
 
 def _with_persons(grown: GrownTree, table: BuildRecords, rules: Rules) -> GrownTree:
-    """Merge leaves until each holds k persons."""
     held = table.placed(grown.tree, grown.leaf)
     found = enforce(grown.tree, held.place, rules, held.sensitive, persons=held.persons, rows=held.rows)
     tree, place = grown.tree.collapsed(found.node)

@@ -60,13 +60,9 @@ def parts_of(codes: IntArray) -> tuple[IntArray, range]:
 
 
 def _hits(
-    table: Table,
-    sensitive: IntArray | None,
-    part: IntArray,
-    held_out: int,
-    settings: Mapping[str, Any],
+    table: Table, sensitive: IntArray | None, part: IntArray, held_out: int, settings: Mapping[str, Any],
     choice: GrowthChoice,
-) -> int:
+) -> int:  # fmt: skip
     """Grow on all other parts; count the held-out records with the most common label of their leaf."""
     assert table.target is not None
     codes, classes = label_codes(table.target)

@@ -29,7 +29,6 @@ class RecordLinkage:
     rows: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
         return asdict(self)
 
 
@@ -79,7 +78,6 @@ def record_linkage(
 
 
 def linkage(points: FloatArray, published: FloatArray, own: IntArray) -> RecordLinkage:
-    """Link released points with originals; ``own`` says which original each one comes from."""
     usable = ~np.isnan(points).any(axis=1)
     n = int(usable.sum())
     if not len(own) or not n:

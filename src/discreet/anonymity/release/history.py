@@ -71,7 +71,6 @@ class Entry:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The paths of the table and its copies."""
         return (self.table, *self.copies)
 
 
@@ -332,7 +331,6 @@ class ReleaseHistory:
 
 
 def as_history(given: Any) -> ReleaseHistory:
-    """Return a history, given itself or its folder."""
     if isinstance(given, ReleaseHistory):
         return given
     if isinstance(given, (str, os.PathLike)):
@@ -358,7 +356,6 @@ def _digest(table: pa.Table) -> str:
 
 
 def _read(place: Path) -> Entry | None:
-    """Read an entry; None if it was removed after it was listed."""
     try:
         told = json.loads(place.read_text(encoding="utf-8"))
         if (told["format"], told["format_version"]) != (_FORMAT, _FORMAT_VERSION):

@@ -120,7 +120,6 @@ class PartsWriter(PartFolder):
     parts: Any = None
 
     def finish(self) -> Any:  # type: ignore[override]
-        """Give the folder its name."""
         return super().finish(self.parts)
 
 
@@ -142,7 +141,6 @@ class RowsHere:
 
 
 def _together(pieces: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Join Spark's small batches."""
     held: list[pa.RecordBatch] = []
     for batch in pieces:
         held.append(batch)

@@ -130,7 +130,6 @@ def tiers_of(plan: TablePlan, trees: Mapping[str, Hierarchy]) -> dict[int, IntAr
 
 
 def categories_of(plan: TablePlan, j: int) -> tuple[Any, ...]:
-    """Return the declared categories of a quasi-identifier."""
     column = plan.grids[j].column
     assert isinstance(column, Categorical)
     return column.categories

@@ -89,11 +89,9 @@ class OutsideTable:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return int(self.entries.rows.sum())
 
     def bin_counts(self, j: int) -> IntArray:
-        """Return how many rows each bin of a column has."""
         return self._held[j]
 
     def reordered(self, grids: Sequence[Grid], places: Mapping[int, AnyArray]) -> Self:

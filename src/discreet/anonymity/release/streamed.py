@@ -128,7 +128,6 @@ class LeavesOf:
     blanks: bool = False
 
     def route(self, bins: Any) -> IntArray:
-        """Return the leaf of every row."""
         return self.tree.route(bins)
 
     def labels(self, places: IntArray) -> pa.Array:
@@ -136,7 +135,6 @@ class LeavesOf:
         return pa.array(places, pa.int64())
 
     def places(self, labels: pa.Array) -> IntArray:
-        """Return the leaves."""
         return np.asarray(labels, np.int64)
 
     def counter(self, plan: TablePlan) -> Counter:
@@ -145,7 +143,6 @@ class LeavesOf:
         return PlaceCounter(plan, self.tree.n_leaves, self.tree.leaves_before) if tabled else Counter(plan)
 
     def decide(self, counts: PlaceCounts | TabledCounts) -> PublishedCells:
-        """Find the finest cells that keep the rules."""
         settings = {**self.settings, "leaves_merged": 0, "suppression_allowed": self.suppress}
         if isinstance(counts, TabledCounts):
             cell, nodes, settings["leaves_merged"] = enforce_table(self.tree, counts, self.rules, self.suppress)

@@ -64,16 +64,10 @@ class TablePlan:
 
     @classmethod
     def of(
-        cls,
-        domain: Domain,
-        *,
-        sensitive: Sequence[str] | str | None = None,
-        target: str | None = None,
-        keep: Sequence[str] = (),
-        person: str | None = None,
-        grid: Any = None,
+        cls, domain: Domain, *, sensitive: Sequence[str] | str | None = None, target: str | None = None,
+        keep: Sequence[str] = (), person: str | None = None, grid: Any = None,
         orders: Mapping[str, tuple[int, ...]] | None = None,
-    ) -> TablePlan:
+    ) -> TablePlan:  # fmt: skip
         """Sort the declared columns by role; ``sensitive``, ``target`` and ``person`` override the roles.
 
         If no column is a quasi-identifier, all attributes are. Otherwise ``keep`` must name attributes to pass them on.
@@ -148,7 +142,6 @@ class Table:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return int(self.bins.shape[1])
 
     @cached_property
@@ -163,18 +156,15 @@ class Table:
         return PlaceCounts(np.zeros(self.n, np.int64), self.sensitive, self.persons, np.ones(self.n, np.int64))
 
     def bin_counts(self, j: int) -> IntArray:
-        """Return how many rows each bin of a column has."""
         return np.bincount(self.bins[j], minlength=self.plan.grids[j].n_bins)
 
     def reordered(self, grids: Sequence[Grid], places: Mapping[int, AnyArray]) -> Table:
-        """Return the same rows on grids whose categories are in another order; ``places`` says where each bin goes."""
         bins = self.bins.copy() if places else self.bins
         for j, place in places.items():
             bins[j] = place[self.bins[j]]
         return replace(self, plan=replace(self.plan, grids=tuple(grids)), bins=bins)
 
     def take(self, rows: IntArray) -> Table:
-        """Return some of the rows."""
         picked = pa.array(rows)
         return replace(
             self,

@@ -123,7 +123,6 @@ class EarlierReleases:
 
 
 def read_past(records: Sequence[ReleaseRecord], table: Table) -> EarlierReleases:
-    """Follow the records of a table through earlier releases."""
     plan = table.plan
     own = identities(table)
     declared = following_declaration(plan)
@@ -325,7 +324,6 @@ def _company(rows: IntArray, part: IntArray, person: IntArray, need: int, k: int
 
 
 def _broken(past: EarlierReleases, node: IntArray, history: IntArray, rules: Rules, table: Table) -> IntArray:
-    """Return the histories by which one of the tables would break its promise."""
     there = np.flatnonzero(node >= 0)
     coded = tuple(c.take(there) for c in table.sensitive)
     persons = None if table.persons is None else table.persons[there]

@@ -29,7 +29,6 @@ class CodedColumn:
     ordered: bool
 
     def take(self, rows: Any) -> CodedColumn:
-        """Return the column of some rows, numbered as before."""
         return replace(self, codes=self.codes[rows])
 
     def compact(self) -> CodedColumn:

@@ -50,7 +50,6 @@ class Values:
         return self._known.codes(column, add)
 
     def array(self) -> pa.Array:
-        """Return the values in the order of their numbers."""
         return self._known.array(self.kind or pa.large_string())
 
     def coded(self, domain: Domain | None, name: str, codes: Any) -> CodedColumn:

@@ -48,7 +48,6 @@ class Entries:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return int(self.counts.sum())
 
     @property
@@ -60,7 +59,6 @@ class Entries:
         return found
 
     def only(self, kept: BoolArray) -> Entries:
-        """Leave out entries."""
         return Entries(self.values, {n: c[kept] for n, c in self.codes.items()}, self.counts[kept], self.quasi)
 
     def classes(self) -> IntArray:
@@ -139,7 +137,6 @@ class Entries:
         return math.fsum((1.0 / levels * rows).tolist()) / self.n
 
     def share(self, chosen: BoolArray) -> float:
-        """Return the share of the rows in some of the entries."""
         return int(self.counts[chosen].sum()) / self.n
 
     def _known(self) -> list[tuple[str, IntArray]]:

@@ -62,7 +62,6 @@ _HALVES = ("_lower", "_upper", "_set")
 
 
 def loss_of(released: Any, quasi: Sequence[str], original: Any = None) -> dict[str, Any] | None:
-    """Return the information loss of a released table; see `information_loss`."""
     entries = Entries.read(released, quasi, [])
     return information_loss(released, entries, entries.classes(), original) if entries.n else None
 
@@ -187,7 +186,6 @@ def _categories(true: Any, declared: Column | None, written: Dialect) -> tuple[A
 
 
 def _widths(read: Stretches, declared: Column | None) -> FloatArray:
-    """Return the share of the range that each interval covers."""
     ends = () if declared is None else (("least", declared.low), ("most", declared.high))
     bounds = [getattr(declared, end, bound) for end, bound in ends]
     places = np.concatenate([read.low, read.high, bounds])
@@ -213,7 +211,6 @@ def _places(texts: Any, known: Any) -> IntArray:
 
 
 def _atoms(texts: Iterable[str | None], groups: Mapping[str, Sequence[str]]) -> Iterable[str]:
-    """Yield the categories that cells name."""
     for text in texts:
         body = (text or MISSING).removesuffix(OR_MISSING)
         listed = body[1:-1].split(", ") if (body[:1], body[-1:]) == ("{", "}") else [body]
@@ -339,7 +336,6 @@ def _right(released: pa.Table, column: Column, facts: Mapping[str, Any]) -> Floa
 
 
 def _sets(released: pa.Table, column: Categorical, facts: Mapping[str, Any]) -> Sets:
-    """Return the categories that the cells of a column admit."""
     at: Any = released[printed_columns(column.name, released.column_names)[0]]
     if pa.types.is_nested(at.type):  # a list of categories
         listed = ([printed_category(c) for c in cell] for cell in at.fill_null([]).to_pylist())

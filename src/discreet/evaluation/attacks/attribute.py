@@ -185,7 +185,6 @@ class SecretPrior:
 
 
 def _from_point(points: FloatArray, rest: FloatArray, public: FloatArray, secret: int, rate: float) -> FloatArray:
-    """Guess with each person's own point."""
     prior = SecretPrior.of(public, secret, 0)
     squared = ((np.delete(points, secret, 1) - rest) ** 2).sum(axis=1)
     gaps = points[:, secret, None] - prior.values
@@ -193,7 +192,6 @@ def _from_point(points: FloatArray, rest: FloatArray, public: FloatArray, secret
 
 
 def _from_points(points: FloatArray, rest: FloatArray, public: FloatArray, secret: int, rate: float) -> FloatArray:
-    """Guess with all points, without knowing whose is whose."""
     prior = SecretPrior.of(public, secret, 0)
     others, own = np.ascontiguousarray(np.delete(points, secret, 1)), np.ascontiguousarray(points[:, secret])
     stranger = -stranger_density(points, public, rate)

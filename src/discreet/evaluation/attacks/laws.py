@@ -44,7 +44,6 @@ class LawSpace:
 
     @property
     def expected_noise(self) -> float:
-        """Mean length of the noise, n/rate."""
         return self.law.dimension / self.law.rate
 
     @classmethod

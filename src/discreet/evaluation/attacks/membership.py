@@ -213,7 +213,6 @@ def _kind(artifact: Any, kind: str) -> str:
 
 
 def _likelihood(artifact: Any, kind: str, metric: Any, rate: Any, public: FloatArray | None, width: int) -> Scorer:
-    """Return the scorer that uses the distribution of the noise."""
     if kind == "synopsis":
         return synopsis_ratio(_synopsis(artifact, width), public)
     if kind == "centers":

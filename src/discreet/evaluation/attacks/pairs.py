@@ -12,7 +12,6 @@ _PORTION = 256
 
 
 def portions(work: Callable[[FloatArray], Any], rows: FloatArray) -> list[Any]:
-    """Return the results for portions of rows, in order."""
     pieces = [np.ascontiguousarray(rows[start : start + _PORTION]) for start in range(0, len(rows), _PORTION)]
     return list(in_order(work, pieces))
 
@@ -25,7 +24,6 @@ def log_sums(x: FloatArray, z: FloatArray, rate: float, offsets: FloatArray | No
 
 
 def posterior(z: FloatArray, prior: FloatArray, rate: float) -> FloatArray:
-    """Return the posterior mean of a record given its noisy point."""
     inner = np.ascontiguousarray(prior)
     return np.concatenate(portions(lambda part: kernels.posterior(part, inner, rate), z))
 

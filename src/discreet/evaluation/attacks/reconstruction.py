@@ -46,15 +46,9 @@ class GuessResult(ScoredAttack):
 
     @classmethod
     def of(
-        cls,
-        name: str,
-        errors: tuple[FloatArray, FloatArray, FloatArray],
-        within: float,
-        blind: ScoredAttack,
-        confidence: float,
-        facts: dict[str, Any],
-        **more: Any,
-    ) -> Any:
+        cls, name: str, errors: tuple[FloatArray, FloatArray, FloatArray], within: float, blind: ScoredAttack,
+        confidence: float, facts: dict[str, Any], **more: Any,
+    ) -> Any:  # fmt: skip
         """Make a result from the errors of attack, control and baseline. Everyone is judged."""
         named = {"errors": errors[0], "control_errors": errors[1], "prior_errors": errors[2], **more}
         facts = {**facts, "within": within}

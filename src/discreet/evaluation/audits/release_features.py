@@ -256,7 +256,6 @@ def differing(data: Any, neighbour: Any) -> tuple[list[Any], list[Any]]:
 
 
 def _records(data: Any) -> list[Any] | None:
-    """Return the rows of an input."""
     if isinstance(data, (bool, int, float, str, np.generic)):
         return [data.item() if isinstance(data, np.generic) else data]
     if isinstance(data, pa.Table):

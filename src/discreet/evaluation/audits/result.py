@@ -104,7 +104,6 @@ def read_claim(epsilon: object) -> float | None:
 
 
 def read_delta(delta: object) -> float:
-    """Check a δ from 0 to below 1."""
     number = float(checks.probability("delta", delta, closed=True))
     if number == 1:
         raise InvalidArgument("delta", delta, "less than 1", "delta=1e-6")

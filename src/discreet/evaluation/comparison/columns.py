@@ -54,7 +54,6 @@ class Columns:
         return np.array([1.0 if alone else k.high - k.low for alone, k in zip(one, self.kinds, strict=True)])
 
     def read(self, label: str, table: Any) -> FloatArray:
-        """Return the rows of a table: shape (rows, columns)."""
         source = engines.open(table)
         if self.domain is None:
             return self._numbered(label, _present(read_columns(source, self.names)))

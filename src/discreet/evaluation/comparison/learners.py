@@ -49,7 +49,6 @@ class Propensity(Told):
     pmse_ratio: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
         return {**asdict(self), "auc_interval": list(self.auc_interval)}
 
 
@@ -114,11 +113,9 @@ class Utility(Told):
 
     @property
     def loss(self) -> float:
-        """Quality lost by training on synthetic rows."""
         return self.on_real - self.on_synthetic
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
         return {**asdict(self), "loss": self.loss, "loss_interval": list(self.loss_interval)}
 
 

@@ -33,15 +33,12 @@ class MarginalError(Told):
 
     @property
     def mean(self) -> float:
-        """Mean over the sets; NaN without any."""
         return float(self.errors.mean()) if len(self.errors) else float("nan")
 
     def worst(self, n: int = 5) -> list[tuple[tuple[str, ...], float]]:
-        """Return the sets with the largest errors."""
         return [(self.sets[i], float(self.errors[i])) for i in np.argsort(-self.errors, kind="stable")[:n]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
         largest = [{"columns": list(names), "error": error} for names, error in self.worst(10)]
         return {"mean": self.mean, "sets": len(self.sets), "sampling": self.sampling, "worst": largest}
 
@@ -96,7 +93,6 @@ class QueryError(Told):
     sampling: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
         return asdict(self)
 
 
@@ -136,7 +132,6 @@ class CorrelationError(Told):
     worst: tuple[str, str, float, float] | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
         worst = None
         if self.worst is not None:
             a, b, real, other = self.worst

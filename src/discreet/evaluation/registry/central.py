@@ -39,7 +39,6 @@ _CROSSED = (
 
 
 def entries() -> Iterator[AuditedMechanism]:
-    """Yield them."""
     plane, line = Domain.box([0.0, 0.0], [1.0, 1.0]), Domain.box(0.0, 1.0)
     grids: dict[str, Any] = {
         "rugnik": {"rule": "rugnik", "n_clusters": 2},
@@ -109,7 +108,6 @@ def _persons() -> Iterator[AuditedMechanism]:
 
 
 def _questions() -> Iterator[AuditedMechanism]:
-    """Yield the questions of a session, one by one."""
     line = Domain.box(-1.0, 1.0)
     asked: dict[str, Any] = {"count": (), "histogram": ("x0", 2)}
     asked |= dict.fromkeys(("sum", "mean", "variance", "quantile", "quantiles"), ("x0",))
@@ -142,7 +140,6 @@ def _drawn(settings: tuple[int, float, float], rows: Any, rng: Any) -> Any:
 
 
 def _asked(question: str, arguments: tuple[Any, ...], domain: Domain, rows: Any, rng: Any, **how: Any) -> Any:
-    """Ask one question of a new session."""
     session = synopses.QuerySession(np.asarray(rows), Ledger(epsilon=_EPSILON), domain=domain, random_state=rng)
     return np.atleast_1d(getattr(session, question)(*arguments, epsilon=_EPSILON, **how).value)
 

@@ -45,11 +45,9 @@ class AuditedTable:
 
     @property
     def public(self) -> str:
-        """The public name that is audited."""
         return self.name.partition("/")[0]
 
     def check(self) -> list[str]:
-        """Return what does not hold, over all tables."""
         failures = []
         for title, table in self.tables.items():
             method = self.method.__class__(**self.method.get_params(deep=False))

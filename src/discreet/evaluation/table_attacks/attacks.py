@@ -282,7 +282,6 @@ def _guess(space: ColumnSpace, hidden: Column, people: Any, stream: noise.Genera
 
 
 def _blind(hidden: Column, size: int, stream: noise.Generator) -> Any:
-    """Guess the value of a random released row."""
     released = hidden.released
     code = released.code[noise.below(len(released.code), size=size, rng=stream)]
     if isinstance(released, Stretches):
@@ -295,7 +294,6 @@ def _blind(hidden: Column, size: int, stream: noise.Generator) -> Any:
 
 
 def _members(released: Sets) -> tuple[IntArray, IntArray]:
-    """List the categories of each set, one after the other."""
     rows, members = np.nonzero(released.members[:, :-1])
     return np.searchsorted(rows, np.arange(len(released.members) + 1)), members
 
@@ -315,7 +313,7 @@ def _settings(attacks: Any, confidence: Any, random_state: Any) -> tuple[int, fl
 
 
 @jit
-def unique_predicates(codes: Any, targets: Any, orders: Any) -> Any:  # pragma: no cover
+def unique_predicates(codes: Any, targets: Any, orders: Any) -> Any:
     """Add the columns of each target in its order until the released row is unique; return the columns, or none."""
     d, n = codes.shape
     used = np.zeros((targets.size, d), np.bool_)
@@ -350,7 +348,7 @@ def count_up_to_two(
     ``values`` are ranks among the ends of conditions (numeric) or category numbers, -1 for missing. A numeric
     condition is ``first <= value <= last``, or missing if ``gap``. For a category, ``first`` is its row in ``sets``.
     """
-    d, n = values.shape  # pragma: no cover
+    d, n = values.shape
     counts = np.zeros(used.shape[0], np.int64)
     found = owners[0] if n else 0
     for p in range(used.shape[0]):
@@ -404,9 +402,7 @@ def _distance(values: Any, t: int, numeric: Any, low: Any, high: Any, gaps: Any,
 
 
 @jit
-def nearest_rows(
-    values: Any, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, starts: Any, draws: Any
-) -> Any:  # pragma: no cover
+def nearest_rows(values: Any, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, starts: Any, draws: Any) -> Any:
     """Return for each target a nearest released row, equally near ones with equal chance.
 
     Combination c of released values is that of the places ``starts[c]..starts[c + 1] - 1``; a place is returned.
@@ -429,10 +425,7 @@ def nearest_rows(
 
 
 @jit
-def nearest_distances(
-    values: Any, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, starts: Any
-) -> Any:  # pragma: no cover
-    """Return the distance of each target from the nearest released row."""
+def nearest_distances(values: Any, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, starts: Any) -> Any:
     tied = np.empty(starts.size - 1, np.int64)
     found = np.empty(values.shape[1])
     for t in range(values.shape[1]):
@@ -442,9 +435,7 @@ def nearest_distances(
 
 
 @jit
-def _nearest(
-    values: Any, t: int, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, tied: Any
-) -> int:  # pragma: no cover
+def _nearest(values: Any, t: int, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, tied: Any) -> int:
     """Write the nearest combinations to ``tied`` and return their number."""
     best, ties = np.inf, 0
     for c in range(low.shape[1]):
@@ -461,7 +452,7 @@ def _nearest(
 @jit
 def guess_numbers(
     values: Any, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, starts: Any, secret: Any
-) -> Any:  # pragma: no cover
+) -> Any:
     """Return for each target the median of the secret over the nearest released rows; NaN if none has one."""
     tied = np.empty(starts.size - 1, np.int64)
     held = np.empty(secret.size)
@@ -480,19 +471,9 @@ def guess_numbers(
 
 @jit
 def guess_labels(
-    values: Any,
-    numeric: Any,
-    low: Any,
-    high: Any,
-    gaps: Any,
-    sets: Any,
-    starts: Any,
-    secret: Any,
-    member_starts: Any,
-    members: Any,
-    n_labels: int,
-    draws: Any,
-) -> Any:  # pragma: no cover
+    values: Any, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, starts: Any, secret: Any,
+    member_starts: Any, members: Any, n_labels: int, draws: Any,
+) -> Any:  # fmt: skip
     """Return for each target the most likely category of the secret over the nearest released rows; ties at random."""
     tied = np.empty(starts.size - 1, np.int64)
     weight = np.empty(n_labels)

@@ -17,9 +17,9 @@ Refit = Callable[[int, object], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """An estimated distribution over equal buckets of a public range.
+    """An estimated distribution over the buckets of a public range.
 
-    The fit is biased. Within a bucket, values are assumed to be uniform.
+    The fit is biased. Within a bucket, values (on a log scale, their logarithms) are assumed to be uniform.
 
     Attributes
     ----------
@@ -33,6 +33,8 @@ class Distribution:
         The promise to every reporter.
     method, steps : str, int
         The method of estimation, and the steps of the fit.
+    scale : str
+        "linear" or "log".
 
     Examples
     --------
@@ -42,7 +44,7 @@ class Distribution:
     >>> ages = np.repeat([25.0, 40.0, 61.0], 4000)
     >>> found = m.estimate(m.aggregate(m.encode(ages, rng=1)))
     >>> round(found.mean), found.quantile([0.25, 0.5, 0.75]).round().tolist()
-    (44, [29.0, 43.0, 61.0])
+    (44, [31.0, 43.0, 58.0])
     >>> low, high = found.interval(0.95, of="mean", replicates=50, rng=2)
     >>> bool(low < found.mean < high)
     True
@@ -54,6 +56,7 @@ class Distribution:
     guarantee: Guarantee
     method: str
     steps: int
+    scale: str = "linear"
     _refit: Refit | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -61,7 +64,9 @@ class Distribution:
 
     @property
     def middles(self) -> FloatArray:
-        """The middle of each bucket."""
+        """The mean of each bucket."""
+        if self.scale == "log":
+            return np.asarray(np.diff(self.edges) / np.diff(np.log(self.edges)))
         return np.asarray((self.edges[1:] + self.edges[:-1]) / 2)
 
     @property
@@ -76,11 +81,20 @@ class Distribution:
 
     def cdf(self, x: Any) -> FloatArray:
         """Return the estimated share of values of at most ``x``."""
-        return np.asarray(np.interp(np.asarray(x, np.float64), self.edges, _running(self.shares)))
+        place = np.clip(np.asarray(x, np.float64), self.edges[0], self.edges[-1])
+        return np.asarray(np.interp(self._even(place), self._even(self.edges), _running(self.shares)))
 
     def quantile(self, q: Any) -> FloatArray:
         """Return the estimated quantiles at the levels ``q``."""
-        return _quantiles(self.shares, self.edges, _levels(q))
+        return self._quantiles(self.shares, _levels(q))
+
+    def _even(self, x: FloatArray) -> FloatArray:
+        """Return numbers on the scale on which buckets have equal widths."""
+        return np.log(x) if self.scale == "log" else x
+
+    def _quantiles(self, shares: FloatArray, q: FloatArray) -> FloatArray:
+        found = _quantiles(shares, self._even(self.edges), q)
+        return np.clip(np.exp(found), self.edges[0], self.edges[-1]) if self.scale == "log" else found
 
     def interval(
         self, level: float = 0.95, *, of: str = "shares", q: Any = 0.5, replicates: int = 200, rng: object = None
@@ -115,7 +129,7 @@ class Distribution:
         elif kind == "mean":
             found = again @ self.middles
         elif kind == "quantile":
-            found = np.stack([_quantiles(row, self.edges, _levels(q)) for row in again])
+            found = np.stack([self._quantiles(row, _levels(q)) for row in again])
         low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
         return low, high
 
@@ -127,15 +141,16 @@ class Distribution:
     def plot(self) -> Any:
         """Draw the shares as bars, with the mean."""
         bars = {
-            "x": self.middles, "y": 100 * self.shares, "width": np.diff(self.edges),
+            "x": (self.edges[1:] + self.edges[:-1]) / 2, "y": 100 * self.shares, "width": np.diff(self.edges),
             "marker": {"color": "#4f7cac", "line": {"width": 0}},
             "customdata": np.stack([self.edges[:-1], self.edges[1:]], axis=1),
             "hovertemplate": "%{customdata[0]:.4g} to %{customdata[1]:.4g}: %{y:.2f} %<extra></extra>",
         }  # fmt: skip
         figure = drawn(bars, "Estimated distribution", self.guarantee, f"{self.n:,} reports, {self.method}")
         figure.add_vline(x=self.mean, line={"color": "#334155", "dash": "dot"}, annotation_text=f"mean {self.mean:.4g}")
+        ends = [float(np.log10(end)) if self.scale == "log" else float(end) for end in self.edges[[0, -1]]]
         figure.update_layout(
-            xaxis={"title": "value", "range": [float(self.edges[0]), float(self.edges[-1])]},
+            xaxis={"title": "value", "type": self.scale, "range": ends},
             yaxis_title="share of the reporters, %", bargap=0, height=420,
         )  # fmt: skip
         return figure

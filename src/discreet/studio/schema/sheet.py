@@ -90,7 +90,6 @@ class Sheet:
         project.save()
 
     def text(self) -> str:
-        """Return the schema file."""
         above: dict[str, Any] = {key: self.rest[key] for key in ("unit", "source") if key in self.rest}
         facts = {key: self.rest[key] for key in FACTS if self.rest.get(key)}
         columns = {name: self.columns[name] for name in self.order if name in self.columns}
@@ -98,16 +97,13 @@ class Sheet:
 
     @property
     def version(self) -> str:
-        """Return a digest of the declarations."""
         return hashlib.sha256(repr((self.text(), self.unused)).encode()).hexdigest()[:16]
 
     def waits(self, name: str) -> bool:
-        """Return whether the values of a column are undeclared."""
         return name in self.columns and bool(undeclared(self.columns[name]))
 
     @property
     def waiting(self) -> list[str]:
-        """Return the columns whose values are undeclared."""
         return [name for name in self.order if self.waits(name)]
 
     @property
@@ -125,13 +121,11 @@ class Sheet:
 
     @property
     def rows(self) -> str:
-        """Return the number of rows per person, as typed."""
         unit = self.rest.get("unit")
         return str(unit.get("rows", "")) if isinstance(unit, dict) else ""
 
     @property
     def source(self) -> Dialect:
-        """Return the format of the table."""
         return read_dialect(self.rest.get("source"))
 
     def held(self, name: str) -> dict[str, Any]:
@@ -139,7 +133,6 @@ class Sheet:
         return self.columns.get(name) or self.unused.get(name) or {}
 
     def texts(self, name: str) -> dict[str, str]:
-        """Return what a form shows of a column."""
         shown = texts_of(self.held(name))
         return {**shown, "role": UNUSED} if name in self.unused else shown
 

@@ -30,7 +30,6 @@ _Faults = Mapping[tuple[str, str], Fault]
 
 
 def show(visit: Visit) -> Response:
-    """Show all columns, or those whose names hold a word."""
     try:
         sheet = Sheet.load(visit.project)
     except DiscreetError as error:
@@ -49,7 +48,6 @@ def _doubts(project: Project, sheet: Sheet) -> dict[str, list[str]] | None:
 
 
 def show_one(visit: Visit) -> Response:
-    """Show one column with room for a long list."""
     return _one(visit, Sheet.load(visit.project), visit.query.get("name", ""))
 
 
@@ -94,7 +92,6 @@ def save(visit: Visit) -> Response:
 
 
 def upload(visit: Visit) -> Response:
-    """Take over a schema file, or what a codebook declares."""
     t, content, name = visit.t, b"", ""
     if isinstance(given := visit.form.get("file"), UploadFile):
         content, name = given.file.read(_LARGEST + 1), given.filename or ""
@@ -229,14 +226,9 @@ def known_key(offer: KnownKind) -> str:
 
 
 def _table(
-    visit: Visit,
-    sheet: Sheet,
-    typed: Mapping[str, Mapping[str, str]] | None = None,
-    faults: _Faults | None = None,
-    find: str = "",
-    picked: list[str] | None = None,
-    doubts: dict[str, list[str]] | None = None,
-) -> Response:
+    visit: Visit, sheet: Sheet, typed: Mapping[str, Mapping[str, str]] | None = None, faults: _Faults | None = None,
+    find: str = "", picked: list[str] | None = None, doubts: dict[str, list[str]] | None = None,
+) -> Response:  # fmt: skip
     t, query, faults = visit.t, visit.query, faults or {}
     find = find or query.get("find", "")
     waiting = set(sheet.waiting)
@@ -268,12 +260,9 @@ def _table(
 
 
 def _one(
-    visit: Visit,
-    sheet: Sheet,
-    name: str,
-    typed: Mapping[str, Mapping[str, str]] | None = None,
+    visit: Visit, sheet: Sheet, name: str, typed: Mapping[str, Mapping[str, str]] | None = None,
     faults: _Faults | None = None,
-) -> Response:
+) -> Response:  # fmt: skip
     t = visit.t
     if name not in sheet.order:
         raise SchemaError(t("columns.no_column", name=name))

@@ -29,7 +29,6 @@ _POLICY = (
 
 
 def show(visit: Visit, status: int = 200, **content: Any) -> Response:
-    """Show the evidence for a release."""
     project, found = visit.project, releases(visit.project)
     typed = {"method": "", "against": project.source, "control": "", "column": "", "sure": ""}
     content = {"errors": {}, **content, "given": {**typed, **content.get("given", {})}}
@@ -82,14 +81,12 @@ def audits_now(made: list[checks.Check], seals: list[tuple[str, str]]) -> tuple[
 
 
 def _kind(release: Released, facts: dict[str, Any] | None) -> str:
-    """Return the word for what was released."""
     if "table" in release.files:
         return "synthetic_table"
     return "" if facts is None else str(facts["kind"]).replace(" ", "_")
 
 
 def _drawn(made: list[checks.Check], t: T) -> dict[int, list[pictures.Picture]]:
-    """Return the pictures of attacks, by the number of the check."""
     attacks = [check for check in made if check.kind == "attack"]
     return {check.run.number: pictures.localised(pictures.attack(t, check.figures), t) for check in attacks}
 
@@ -116,7 +113,6 @@ def about(visit: Visit) -> Response:
 
 
 def _begun(visit: Visit, release: Released, job: Job, mark: str) -> Response:
-    """Start a check in a process of its own."""
     refused = ""
     try:
         visit.studio.supervisor.begin(checks.owner(visit.project, release), job)

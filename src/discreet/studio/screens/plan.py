@@ -193,7 +193,6 @@ def _expected(project: Project, wish: Wish, domain: Domain | None, t: T) -> tupl
 
 
 def show(visit: Visit) -> Response:
-    """Show the plan: as it is kept, or with what was typed."""
     project = visit.project
     if project.goal not in MAIN:
         return visit.to("goal")
@@ -303,7 +302,6 @@ def _page(visit: Visit, domain: Domain | None, wish: Wish, status: int = 200, *,
 
 
 def _called(kind: Kind, name: str, t: T) -> str:
-    """Return what a field is called."""
     if name.startswith("about_"):
         return t("plan.about_wanted" if name == "about_wanted" else f"plan.{name}")
     return forms.texts(kind.name, kind.option(name), t)[0]

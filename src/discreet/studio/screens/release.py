@@ -27,7 +27,6 @@ _TOLD = ("epsilon", "rho", "delta", "k", "l", "t", "radius", "n_clusters", "targ
 
 
 def show(visit: Visit) -> Response:
-    """Show what would be run, and all runs so far."""
     project, workspace = visit.project, visit.studio.workspace
     form = visit.query.get("form", "csv")
     others = workspace.accounts_of(project.source, but=project.id)
@@ -102,13 +101,11 @@ def never(visit: Visit) -> Response:
 
 
 def progress(visit: Visit) -> Response:
-    """Return the progress of a run for the script of the page."""
     run = _run(visit)
     return JSONResponse({"state": run.state, "ended": run.ended, **run.status["progress"]})
 
 
 def download(visit: Visit) -> Response:
-    """Hand over a file that came out."""
     run, name = _run(visit), visit.named["name"]
     if name not in run.files or not run.path(name).is_file():
         raise HTTPException(404)
@@ -117,7 +114,6 @@ def download(visit: Visit) -> Response:
 
 
 def next_job_file(visit: Visit) -> Response:
-    """Hand over the file of the job that would be run next."""
     return _attached(next_job(visit.project), f"{_called(visit)}.job.toml")
 
 
@@ -171,7 +167,6 @@ def _told(run: Run) -> dict[str, Any]:
 
 
 def when(text: str | None) -> str:
-    """Return a time in local form."""
     try:
         return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M") if text else ""
     except ValueError:  # of a status that was edited

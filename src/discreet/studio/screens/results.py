@@ -90,7 +90,6 @@ def _synopsis(visit: Visit, release: Released, made: dict[str, Any]) -> None:
 
 
 def _examples(release: Released) -> list[tuple[Question, str]]:
-    """Return questions with the query that asks each."""
     return [
         (each, urlencode({name: value for name, value in vars(each).items() if value}))
         for each in examples(synopsis_of(release).domain)

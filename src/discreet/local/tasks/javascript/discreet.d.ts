@@ -1,7 +1,10 @@
 /** The client of a device: see docs/local.md for a walk, docs/wire-format.md for the rules. */
 
-/** What a device may hold. Numbers with nothing after the point are whole numbers; other numbers are nothing. */
-export type Value = number | bigint | boolean | string | Uint8Array | null | undefined;
+/**
+ * What a device may hold. Where a task lists or hashes values, numbers with nothing after the point are whole numbers and
+ * other numbers are nothing. A task about several numbers takes a list of them, in order.
+ */
+export type Value = number | bigint | boolean | string | Uint8Array | null | undefined | number[];
 
 /** An amount of epsilon: a number as it is written, or a rational in text such as "1/3". */
 export type Amount = number | string;
