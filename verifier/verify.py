@@ -494,6 +494,7 @@ class Account:
             self.entries.append({"when": event["when"], "price": 0, "delta": 0, "booked": False})
         need(kind in ("close", "repair") or number <= len(self.entries), "an entry is unknown")
         if kind in ("reserve", "spend", "book"): self.charge(kind, self.entries[number - 1], event)
+        if kind == "note" and event["text"] == "withdrawn": self.entries[number - 1]["withdrawn"] = True
         if digest is not None:
             free = digest not in self.digests or kind == "book" or (kind == "file" and self.digests[digest] == number)
             need(free and self.entries[number - 1]["booked"], "a digest occurs twice, or is of an entry that is not booked")
@@ -526,6 +527,7 @@ class Account:
             need(self.has(str(named.get("head"))), f"the account has not the line that the file names: {CUT}")
         need(number is not None, "the account does not know this file")
         entry, central = self.entries[number - 1], guarantee["model"] == "central"
+        need("withdrawn" not in entry, f"entry {number} was withdrawn: nobody was to receive this file")
         alike = entry["terms"] == (None if central else terms_of(guarantee)) and entry["seeded"] >= guarantee["seeded"]
         need(alike, f"entry {number} states other terms")
         if central: need(self.pays(entry, guarantee), f"entry {number} was charged less than the file costs")

@@ -171,7 +171,7 @@ def _account(case: Case, name: str, chance: random.Random) -> str:
     """Cut an account back, or edit an event and make the chain anew."""
     place = case.folder / name
     lines = place.read_bytes().splitlines(keepends=True)
-    how = chance.choice(["older", "half a line", "edit", "edit", "edit", "twice"])
+    how = chance.choice(["older", "half a line", "edit", "edit", "edit", "twice", "withdrawn"])
     if how == "older":
         place.write_bytes(b"".join(lines[: chance.randrange(1, len(lines) + 1)]))
         return "older account"
@@ -182,6 +182,8 @@ def _account(case: Case, name: str, chance: random.Random) -> str:
     where = ""
     if how == "twice":
         events.append(dict(chance.choice(events)))
+    elif how == "withdrawn":
+        events.append({"after": "", "kind": "note", "entry": 1, "text": "withdrawn", "when": "later", "who": "x"})
     else:
         where = edited(events, chance)
     after, made = "0" * 64, []

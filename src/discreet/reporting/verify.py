@@ -418,6 +418,8 @@ def _booked(promise: Guarantee, digest: str, book: Account, lines: Collection[st
         return False, "the account has no line that the file names: it was cut back, or is another account"
     if (entry := {seal: each for each in book.entries for _, seal in each.shown}.get(digest)) is None:
         return False, f"the account does not know this file ({digest})"
+    if entry.withdrawn:
+        return False, f"entry {entry.number} of the account was withdrawn: nobody was to receive this file"
     try:
         cost = book.cost_of(promise)
     except _UNREADABLE as error:  # its parameters may be anything
