@@ -51,11 +51,16 @@ class Check:
 class Findings:
     """The checks of a file; ``thing`` is the synopsis or table that was read from it."""
 
-    file: str
+    path: Path
     kind: str = "unknown"
     checks: list[Check] = field(default_factory=list)
     guarantee: Guarantee | None = None
     thing: Any = field(default=None, repr=False)
+
+    @property
+    def file(self) -> str:
+        """The name of the file."""
+        return self.path.name
 
     @property
     def passed(self) -> bool:
@@ -110,7 +115,7 @@ def examine(path: Path) -> Findings:
     target = path.expanduser()
     if not target.is_file() and not (target.is_dir() and promise_place(target).is_file()):
         raise DataSourceError(f"artifact: no file {str(path)!r}; name what was released")
-    found = Findings(target.name)
+    found = Findings(target)
     try:
         _examine(target, b"".join(payload_of(target)), found)
     except DiscreetError as error:

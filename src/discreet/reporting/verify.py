@@ -171,7 +171,7 @@ class _Case:
             self._read_signature(about, signature)
 
     def _read_file(self, path: Path, about: str) -> None:
-        found = self.found[path] = Findings(path.name)
+        self.found[path] = Findings(path)
         try:
             self.digests[path] = digest_of(path)
         except (FormatError, OSError) as error:
@@ -340,7 +340,8 @@ class _Case:
             what = "it is what was signed, not written again to compare" if signed else f"{_OPEN}if it shows only this"
             self.add(about, "text", None, f"{what}: {said}")
             return
-        here, there = (_pieces(page) for page in (carried.bare(text), page_again(file, facts, behind)))
+        source = None if behind is None else self.found[behind]
+        here, there = map(_pieces, (carried.bare(text), page_again(self.found[file], facts, source)))
         if here == there:
             self.add(about, "text", True, "written again from the file, the page shows the same")
         else:

@@ -169,7 +169,8 @@ def report(visit: Visit) -> Response:
     """Show the report in its own window, or hand it over as a file."""
     release, facts = _known(visit)
     language, key = visit.t.language, visit.studio.key  # type: ignore[attr-defined]
-    text = _report(visit.project, release, facts, language, key and key.public.fingerprint)
+    signer = None if key is None else key.public.fingerprint
+    text = _report(visit.project, release, facts, language, signer)
     name = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in release.file.name)
     name += ".report.html"
     if key is not None:
