@@ -288,7 +288,7 @@ def test_an_account_keeps_the_entry_of_a_withdrawn_table_and_says_so(tmp_path: P
     output(*job, *history, "-o", tmp_path / "safe.csv")
     for name in ("safe.csv", "safe.csv.guarantee.json"):
         shutil.copy(tmp_path / name, tmp_path / f"copy{name[4:]}")
-    with pytest.raises(InvalidArgument, match="--account people.account"):
+    with pytest.raises(InvalidArgument, match=r"--account people\.account"):
         run("withdraw", tmp_path / "safe.csv", *history)
     assert (tmp_path / "safe.csv").exists()
     told = json.loads(run("withdraw", tmp_path / "safe.csv", *history, "--account", account, "--json").output)

@@ -121,10 +121,11 @@ def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any
             "--account", None, "the account that lists the table, so that it says that the table was withdrawn",
             "--account people.account",
         )  # fmt: skip
+    book = None if account is None else Account(account)
     own.unlink(missing_ok=True)
     promise_place(own).unlink(missing_ok=True)
     found.withdraw(own)
-    noted = None if account is None or promise is None else Account(account).withdraw(str(promise.digest))
+    noted = None if book is None or promise is None else book.withdraw(str(promise.digest))
     left = found.entries
     yield {"table": str(own), "history": str(history), "releases": len(left), "entry": noted}
     told = f"[bold]Withdrawn[/] and deleted: [cyan]{escape(str(table))}[/]. The next release is checked with "
