@@ -317,16 +317,27 @@ def close(*, task: str, data: Path, store: str | None) -> Iterator[Any]:
     option("segments", "folder", "Count the segments in this folder instead.", "segments"),
     option("counts", "output", "Write the counts to a file, for 'discreet report' and 'discreet audit'.", "counts.bin"),
     option("top", "whole", "Number of values to show, largest first; by default 20, and all with --json.", 5, low=1),
+    option(
+        "quantiles",
+        "numbers",
+        "Quantiles of a distribution to show; by default 0.05,0.25,0.5,0.75,0.95.",
+        [0.5, 0.99],
+        low=0,
+        high=1,
+    ),
     DATA,
     STORE,
     examples=("collect estimate 3f2a91c0", "collect estimate 3f2a91c0 --top 5 --json"),
 )
 def estimate(
-    *, task: str, candidates: Path | None, segments: Path | None, counts: Path | None, top: int | None, data: Path,
-    store: str | None, as_json: bool,
+    *, task: str, candidates: Path | None, segments: Path | None, counts: Path | None, top: int | None,
+    quantiles: Any, data: Path, store: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Estimate how many devices hold each value, with intervals. Costs no privacy; the collector may keep running."""
-    from discreet.collector import read
+    """Estimate how many devices hold each value, or how a number is distributed, with intervals.
+
+    Costs no privacy; the collector may keep running.
+    """
+    from discreet.collector import QUANTILES, numbers_table, read, short
     from discreet.collector.stores import count
     from discreet.jobs.work import read_lines
 
@@ -334,13 +345,16 @@ def estimate(
         found = _found(kept, task, data, store)
         counted = None if segments is None else count(found.task, segments)
         asked = None if candidates is None else read_lines(candidates)
-        facts = read(kept, found.task.digest, candidates=asked, counts=counted)
+        levels = QUANTILES if quantiles is None else quantiles
+        facts = read(kept, found.task.digest, candidates=asked, counts=counted, quantiles=levels)
         if counts is not None:
             whole = list((kept.counts(found.task.digest) if counted is None else counted).values())
             sum(whole[1:], whole[0]).save(counts)
-    rows = sorted(facts["estimates"], key=lambda one: -one["count"])[: top or 20]
+    rows = sorted(facts.get("estimates", ()), key=lambda one: -one["count"])[: top or 20]
+    if facts.get("ordered"):
+        rows = [one for one in facts["estimates"] if one in rows]
     if as_json:
-        if top is not None:
+        if top is not None and rows:
             names = {one["candidate"] for one in rows}
             facts["estimates"] = rows
             for day in facts["periods"]:
@@ -353,8 +367,17 @@ def estimate(
          "may be noise" if r["may_be_noise"] else ""]
         for r in rows
     ]  # fmt: skip
-    show_table(f"{facts['name']}, {facts['reports']:,} reports", ("value", "devices", "95 % interval", ""), shown,
-               right=("devices", "95 % interval"))  # fmt: skip
+    title, right = f"{facts['name']}, {facts['reports']:,} reports", ("devices", "95 % interval")
+    if "mean" in facts:
+        show_table(title, ("", "estimate", right[1]), numbers_table(facts), right=("estimate", right[1]))
+        shown = [
+            [f"{short(r['from'])} to {short(r['to'])}", f"{100 * r['share']:.1f} %",
+             f"{100 * r['lower']:.1f} to {100 * r['upper']:.1f} %", ""]
+            for r in facts.get("histogram", ())
+        ]  # fmt: skip
+        title = "Distribution"
+    if shown or "mean" not in facts:
+        show_table(title, ("value", *right, ""), shown, right=right)
     days = [[one["from"], f"{one['reports']:,}", "" if one["enough"] else "too few"] for one in facts["periods"]]
     show_table("Reports over time", ("from", "reports", ""), days, right=("reports",))
     if facts["refused"]:

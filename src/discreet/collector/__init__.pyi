@@ -1,6 +1,9 @@
 from .client_pages import simulated_task as simulated_task
 from .client_pages import starter as starter
+from .reading import QUANTILES as QUANTILES
+from .reading import numbers_table as numbers_table
 from .reading import read as read
+from .reading import short as short
 from .reading import standing as standing
 from .service.serve import serve as serve
 from .service.settings import Settings as Settings

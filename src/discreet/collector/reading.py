@@ -4,8 +4,9 @@ This is post-processing of noisy counts and costs no privacy. Still, every estim
 reports.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from discreet.collector.stores.base import Held, Store, find_task
@@ -13,6 +14,12 @@ from discreet.errors import DataSourceError, InvalidArgument, TooFewReports
 from discreet.jobs.work import estimate_figures
 from discreet.local import Counts, PublicFile, Task, liars_move
 
+#: The quantiles that are shown unless others are chosen.
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+#: Figures of a single period, and fewer bootstrap samples for them.
+_BY_PERIOD, _FEW = ("estimates", "mean", "lower", "upper", "quantiles"), 25
+#: A list of so many values is shown in its own order.
+_SHORT = 24
 LIARS = (
     "A device that sends its report again under a new key is counted again, and a false report looks like noise: that "
     "costs accuracy, never the privacy of others."
@@ -20,7 +27,12 @@ LIARS = (
 
 
 def read(
-    store: Store, digest: str, *, candidates: Any = None, counts: Mapping[int, Counts] | None = None
+    store: Store,
+    digest: str,
+    *,
+    candidates: Any = None,
+    counts: Mapping[int, Counts] | None = None,
+    quantiles: Sequence[float] = QUANTILES,
 ) -> dict[str, Any]:
     """Estimate what the devices of a task hold.
 
@@ -34,6 +46,8 @@ def read(
         The values to estimate; None takes those of the task.
     counts : mapping, optional
         The counts by period, if they were made elsewhere, such as on Spark; None takes those of the store.
+    quantiles : list of float
+        The quantiles of a distribution.
 
     Returns
     -------
@@ -52,12 +66,14 @@ def read(
     if facts["reports"] < task.minimum:
         raise TooFewReports(facts["reports"], task.minimum)
     asked = values_asked(task, candidates)
-    whole = _sum(found)
-    facts |= {key: value for key, value in _estimated(task, whole, asked).items() if key not in ("reports", "file")}
-    facts["periods"] = [
-        {**one, **({"estimates": _estimated(task, found[one["period"]], asked)["estimates"]} if one["enough"] else {})}
-        for one in facts["periods"]
-    ]
+    figures = _estimated(task, _sum(found), asked, quantiles)
+    facts |= {key: value for key, value in figures.items() if key not in ("reports", "file")}
+    if asked is None and hasattr(task.mechanism, "discover"):  # what was found, followed over time
+        asked = [one["candidate"] for one in figures["estimates"]]
+    for one in facts["periods"]:
+        if one["enough"]:
+            now = _estimated(task, found[one["period"]], asked, quantiles, replicates=_FEW)
+            one |= {key: now[key] for key in _BY_PERIOD if key in now}
     facts["liars"] = _liars(task)
     facts["caveats"] = [*facts["caveats"], _warning(facts["liars"], facts["reports"])]
     return facts
@@ -163,8 +179,13 @@ def _sum(counts: Mapping[int, Counts]) -> Counts:
     return total
 
 
-def _estimated(task: Task, counts: Counts, asked: Any) -> dict[str, Any]:
+def _estimated(task: Task, counts: Counts, asked: Any, quantiles: Any, **more: Any) -> dict[str, Any]:
     mechanism: Any = task.mechanism
+    if hasattr(mechanism, "low"):
+        figures = estimate_figures(mechanism.estimate(counts), None, quantiles=quantiles, **more)
+        if isinstance(figures["mean"], list):
+            figures["names"] = list(task.candidates or range(len(figures["mean"])))
+        return figures
     searched = asked is None and hasattr(mechanism, "discover")  # values that no one listed
     found = mechanism.discover(counts).estimate if searched else mechanism.estimate(counts, asked)
     figures = estimate_figures(found, None, mechanism)
@@ -172,4 +193,28 @@ def _estimated(task: Task, counts: Counts, asked: Any) -> dict[str, Any]:
     if asked is None and isinstance(names, tuple) and len(names) == len(figures["estimates"]):
         for one, name in zip(figures["estimates"], names, strict=True):
             one["candidate"] = name
+    # A short list, such as bins or degrees of a scale, keeps its order; a long one is ranked.
+    figures["ordered"] = not searched and len(figures["estimates"]) <= _SHORT
     return figures
+
+
+def numbers(facts: dict[str, Any]) -> list[tuple[str, float, float, float]]:
+    """Return name, value and interval of mean and quantiles, or of the mean of each of several numbers."""
+    if "names" in facts:
+        columns = (facts[key] for key in ("names", "mean", "lower", "upper"))
+        return [(str(name), *figures) for name, *figures in zip(*columns, strict=True)]
+    rows = [("mean", facts["mean"], facts["lower"], facts["upper"])]
+    for one in facts.get("quantiles", ()):
+        name = "median" if one["level"] == 0.5 else f"{100 * one['level']:g} % are below"
+        rows.append((name, one["value"], one["lower"], one["upper"]))
+    return rows
+
+
+def numbers_table(facts: dict[str, Any]) -> list[list[str]]:
+    """Return the same as text."""
+    return [[name, short(value), f"{short(low)} to {short(high)}"] for name, value, low, high in numbers(facts)]
+
+
+def short(value: float | None, digits: int = 4) -> str:
+    """Write a number with a few digits, without an exponent."""
+    return "" if value is None else format(Decimal(f"{value:.{digits}g}"), ",f")

@@ -238,11 +238,9 @@ class Visit:
 
     @property
     def typed(self) -> dict[str, str]:
-        """What was typed, by the names of the fields."""
         return {name: value for name, value in self.form.multi_items() if isinstance(value, str)}
 
     def text(self, name: str) -> str:
-        """Return what was typed into a field; "" if nothing was."""
         value = self.form.get(name, "")
         return value.strip() if isinstance(value, str) else ""
 

@@ -37,7 +37,6 @@ class Question:
 
     @classmethod
     def of(cls, form: Mapping[str, str]) -> Question:
-        """Read a form; a field that was not sent has its default."""
         names = ("what", "where", "given", "column", "level", "by")
         return cls(**{name: form[name].strip() for name in names if name in form})
 

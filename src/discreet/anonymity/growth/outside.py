@@ -5,8 +5,6 @@ The upper part is grown level by level. One pass over the rows counts what the s
 together with its neighbours. Which nodes those are does not change the tree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias

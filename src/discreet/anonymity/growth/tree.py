@@ -106,7 +106,6 @@ class Tree:
         return {name: int(n) for name, n in zip(_criteria.NAMES, found, strict=True) if n}
 
     def route(self, bins: Bins) -> IntArray:
-        """Return the leaf of every row of ``bins`` (columns by rows): its node number."""
         return _route(bins, self.column, self.cut, self.right)
 
     def totals(self, values: IntArray) -> IntArray:

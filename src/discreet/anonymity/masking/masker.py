@@ -222,7 +222,6 @@ def read_coordinates(data: Any, table: Table) -> FloatArray:
 
 
 def whole_domain(table: Table) -> Cells:
-    """Return one cell for all rows, for values without a promise."""
     grids = table.plan.grids
     last = np.array([[g.n_bins - 1 for g in grids]], np.int64)
     return Cells(grids, np.zeros_like(last), last, np.zeros(table.n, np.int64))

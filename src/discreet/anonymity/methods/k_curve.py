@@ -4,8 +4,6 @@ The table is read once. Each k has its own tree: allowed splits depend on k, so 
 of those of a smaller one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -234,7 +232,6 @@ def _point(model: Any, table: Table, tiers: Any) -> KPoint:
 
 
 def _homogeneous(leaf: IntArray, table: Table) -> float:
-    """Return the share of the rows whose cell has one value of some sensitive column."""
     alike = np.zeros(int(leaf.max()) + 1, bool)
     for column in table.sensitive:
         pairs = np.unique(np.stack([leaf, column.codes.astype(np.int64)]), axis=1)

@@ -289,7 +289,6 @@ class Partitioner(Declared, Estimator):
 
     @property
     def _is_blind(self) -> bool:
-        """True if the partition was grown without the sensitive columns."""
         return bool(getattr(self._at_fit, "blind", False))
 
     def _freeze(self) -> None:
@@ -322,7 +321,6 @@ class Partitioner(Declared, Estimator):
 
     @property
     def _groups_categories(self) -> bool:
-        """True if unordered categories without a hierarchy are merged."""
         return False
 
     @property
@@ -331,7 +329,6 @@ class Partitioner(Declared, Estimator):
         return True
 
     def _partition(self, table: BuildRecords, tiers: Mapping[int, IntArray]) -> IntArray:
-        """Grow; return the leaf of each row that is in memory."""
         rules = growth_rules(self.rules_, bool(getattr(self, "blind", False)))
         grown = self._grow(table, tiers, rules)
         persons = table.entries.persons
@@ -368,7 +365,6 @@ class Partitioner(Declared, Estimator):
         return self._take(tree, leaf, np.bincount(leaf, minlength=tree.n_nodes))
 
     def _read(self, data: Any) -> tuple[Table, dict[int, IntArray]]:
-        """Check the options, read the build records, and refuse a table that no partition makes anonymous."""
         plan, trees = self._plan(data)
         return self._ready(data, read_table(data, plan), trees)
 
@@ -426,7 +422,6 @@ class Partitioner(Declared, Estimator):
         """Check the options that only this method has."""
 
     def _release(self, table: Table, place: IntArray | None, history: Any, delivery: Delivery) -> Release:
-        """Release rows, given the place of each if it is known."""
         known = None if history is None else as_history(history)
         if known is not None:
             following_column(self.plan_)
@@ -471,7 +466,6 @@ class Partitioner(Declared, Estimator):
 
 
 def grow_records(table: BuildRecords, rules: Rules, **settings: Any) -> GrownTree:
-    """Grow on build records, wherever they are; ``settings`` as in `grow_tree`."""
     if not isinstance(table, Table):
         limits = rules.limits(table.entries.sensitive, rows=table.entries.rows)
         return grow_outside(table, table.plan.grids, limits, memory=table.memory, **settings)

@@ -135,7 +135,6 @@ class ReleaseRecord:
 
     @cached_property
     def seal(self) -> str:
-        """A digest of everything in the file, by which later records name this one."""
         digest = hashlib.sha256(json.dumps(self._facts(), sort_keys=True).encode())
         for name in self.records.column_names:
             digest.update(_digest(self.records[name].combine_chunks()))

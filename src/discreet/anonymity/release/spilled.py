@@ -5,8 +5,6 @@ bins, and the numbers of sensitive values and persons if a rule needs them. It i
 and deleted when growth ends (`discreet.engines.writing.spill`).
 """
 
-from __future__ import annotations
-
 import math
 import os
 import queue
@@ -124,7 +122,6 @@ class SpilledTable(OutsideTable):
         return counter.result()
 
     def rows(self, block: AnyArray) -> AnyArray:
-        """Return the bins of a block, row by row in whole words."""
         bins = block[_QUASI]
         rows = np.zeros((len(bins), -(-bins.shape[1] * bins.itemsize // 8) * 8 // bins.itemsize), bins.dtype)
         for j in range(bins.shape[1]):
@@ -132,11 +129,9 @@ class SpilledTable(OutsideTable):
         return rows
 
     def _bins(self, block: AnyArray) -> Bins:
-        """Return the bins of a block, column by column."""
         return np.ascontiguousarray(self.rows(block)[:, : len(self.plan.grids)].T, np.uint16)
 
     def _codes(self, block: AnyArray) -> IntArray:
-        """Return the sensitive values of a block, numbered as `stacked` does."""
         found = [numbers[block[str(i)]] for i, numbers in enumerate(self._numbers)]
         return np.array(found, np.int64).reshape(len(found), len(block))
 

@@ -5,8 +5,6 @@ same rules as in memory. The second pass writes the rows and counts them again: 
 written rows keep the guarantee.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -54,7 +54,6 @@ class Joint:
 
     @classmethod
     def of(cls, classes: IntArray, column: CodedColumn, rows: IntArray) -> Joint:
-        """Count the pairs of class and value; ``rows`` are the rows of each entry."""
         levels = len(column.labels)
         size = _rows(classes, rows)
         pairs = classes * levels + column.codes
@@ -75,7 +74,6 @@ class Joint:
 
     @property
     def share(self) -> FloatArray:
-        """Share p of each pair's value in its class."""
         return np.asarray(self.count / self.size[self.cls])
 
     def per_class(self, amounts: FloatArray) -> FloatArray:

@@ -32,7 +32,6 @@ class CodedColumn:
         return replace(self, codes=self.codes[rows])
 
     def compact(self) -> CodedColumn:
-        """Return the column numbered by the values that occur."""
         there = np.bincount(self.codes, minlength=len(self.labels)) > 0
         place = (np.cumsum(there) - 1).astype(np.int32)
         return replace(self, codes=place[self.codes], labels=[self.labels[i] for i in np.flatnonzero(there).tolist()])

@@ -52,7 +52,6 @@ class Entries:
 
     @property
     def gaps(self) -> BoolArray:
-        """Say which entries miss a quasi-identifier."""
         found = np.zeros(len(self.counts), bool)
         for name in self.quasi:
             found |= self.codes[name] == MISSING
@@ -82,7 +81,6 @@ class Entries:
         return {name: _separation(counts[counts > 0], self.n) for name, counts in sizes.items()}
 
     def joint(self, classes: IntArray, name: str) -> tuple[Joint, CodedColumn]:
-        """Return how often each value of a sensitive column occurs in each class."""
         # Entries may have been left out, and with them values: a distance by order counts the steps between the others.
         coded = self.values[name].coded(None, name, self.codes[name]).compact()
         return Joint.of(classes, coded, self.counts), coded
@@ -107,7 +105,6 @@ class Entries:
         return found
 
     def matches(self, population: Any) -> IntArray:
-        """Count for every entry the people of a population with the same quasi-identifiers."""
         tally, known = ValueTally(), None
         for batch, counts in counted_columns(engines.open(population), self.quasi):
             if known is None:

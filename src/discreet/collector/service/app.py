@@ -279,7 +279,7 @@ class App:
             )
             return
         loop = asyncio.get_running_loop()
-        status, kind, body = await loop.run_in_executor(self._pool, self.operator.answer, path)
+        status, kind, body = await loop.run_in_executor(self._pool, self.operator.answer, path, scope.query_string)
         # No header for other origins: pages on devices must not read the operator's answers.
         proto.response_bytes(status, [("content-type", kind), ("cache-control", "no-store")], body)
 

@@ -160,7 +160,6 @@ class SecretPrior:
         return cls(rest / widths, widths, values, spread + 1e-12, bool(labels))
 
     def log_density(self, rest: FloatArray) -> FloatArray:
-        """Return the log density of each value for each person, up to a constant."""
         out = np.empty((len(rest), len(self.values)))
         size = max(1, _BLOCK // len(self.known))
         for start in range(0, len(rest), size):
@@ -174,7 +173,6 @@ class SecretPrior:
         return out
 
     def guess(self, rest: FloatArray, evidence: FloatArray | None = None) -> FloatArray:
-        """Return the posterior median, or the likeliest category."""
         density = self.log_density(rest)
         if evidence is not None:
             density = density + evidence

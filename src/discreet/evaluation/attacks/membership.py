@@ -94,7 +94,6 @@ def _expected(synopsis: Synopsis, reference: FloatArray) -> tuple[FloatArray, Fl
 
 
 def leaves(synopsis: Synopsis, records: FloatArray) -> IntArray:
-    """Return the leaf of each record, in coordinates of the domain; -1 where none is listed."""
     rows = synopsis.domain.clamp(records)
     # The domain's upper end belongs to the last leaf.
     rows = np.minimum(rows, np.nextafter(synopsis.domain.high, synopsis.domain.low))

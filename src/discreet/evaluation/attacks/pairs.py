@@ -17,7 +17,6 @@ def portions(work: Callable[[FloatArray], Any], rows: FloatArray) -> list[Any]:
 
 
 def log_sums(x: FloatArray, z: FloatArray, rate: float, offsets: FloatArray | None = None) -> FloatArray:
-    """Return log Σ_i exp(offset_i - rate |x - z_i|) for each row of x."""
     inner = np.ascontiguousarray(z)
     shift = np.zeros(len(z)) if offsets is None else offsets
     return np.concatenate(portions(lambda part: kernels.log_sums(part, inner, shift, rate), x))

@@ -217,7 +217,6 @@ def reconstruction_attack(
 def reconstruct(
     points: FloatArray, public: FloatArray, rate: float, stream: noise.Generator
 ) -> tuple[FloatArray, float]:
-    """Return the guesses of the attacker, and the share of the posterior mean in them."""
     chosen = draws.half(len(public), stream)
     rehearsed = public[chosen][:_REHEARSED]
     noisy = rehearsed + draws.isotropic(len(rehearsed), public.shape[1], rate, stream)

@@ -45,7 +45,6 @@ class Game:
     batch: bool
 
     def releases(self, side: int, size: int, *place: int) -> Any:
-        """Return ``size`` releases of one input, as a list or an array."""
         rng = numpy_stream(self.root, side, *place)
         if not self.batch:
             return [self.mechanism(self.inputs[side], rng) for _ in range(size)]
@@ -285,7 +284,6 @@ def _gathered(
 
 
 def _affordable(pairs: int, speed: float, begun: float, seconds: float | None) -> int:
-    """Return how many runs to count; fixed before the first of them."""
     if seconds is None:
         return pairs
     left = begun + seconds - time.monotonic()

@@ -1,7 +1,5 @@
 """Comparison of a synthetic table with the real one: accuracy, copies, membership."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations

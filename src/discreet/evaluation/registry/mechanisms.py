@@ -4,8 +4,6 @@ A test fails if a public mechanism is missing here. An entry is named after the 
 variant after a slash: ``synopses.GridSynopsis/adaptive``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

@@ -270,7 +270,6 @@ def nearest_record(
 
 
 def _guess(space: ColumnSpace, hidden: Column, people: Any, stream: noise.Generator) -> Any:
-    """Guess from the nearest released rows; NaN where they say nothing."""
     released = hidden.released
     if isinstance(released, Stretches):
         return guess_numbers(people, *space.combinations, released.center[released.code[space.rows]])
@@ -299,7 +298,6 @@ def _members(released: Sets) -> tuple[IntArray, IntArray]:
 
 
 def _some(n: int, most: int, stream: noise.Generator) -> IntArray:
-    """Return at most ``most`` of n numbers, drawn without replacement."""
     return np.arange(n) if n <= most else draws.order(n, stream)[:most]
 
 
@@ -436,7 +434,6 @@ def nearest_distances(values: Any, numeric: Any, low: Any, high: Any, gaps: Any,
 
 @jit
 def _nearest(values: Any, t: int, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, tied: Any) -> int:
-    """Write the nearest combinations to ``tied`` and return their number."""
     best, ties = np.inf, 0
     for c in range(low.shape[1]):
         limit = best + 1e-12

@@ -95,7 +95,6 @@ def read(
 
 
 def _describes(domain: Domain | None, name: str) -> bool:
-    """Return whether a column is released, as far as it is declared."""
     return domain is None or name not in domain.names or domain.column(name).role not in NAMING
 
 

@@ -84,7 +84,6 @@ class Run:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """Plain facts about what was released."""
         return dict(self.status["figures"])
 
     def path(self, name: str) -> Path:
@@ -113,7 +112,6 @@ class Run:
         return handle is None
 
     def write(self, **said: Any) -> None:
-        """Change the status atomically."""
         told = {**Run.read(self.folder).status, **said}
         write_whole(self.folder / STATUS, json.dumps(told, ensure_ascii=False, default=str), private=True)
 

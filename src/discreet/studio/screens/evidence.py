@@ -52,7 +52,6 @@ def show(visit: Visit, status: int = 200, **content: Any) -> Response:
 
 
 def _files(release: Released) -> list[Path]:
-    """Return the files with a guarantee: the artifact and its synthetic rows."""
     return [*([release.files["table"]] if "table" in release.files else []), release.file]
 
 
@@ -70,7 +69,6 @@ def _seals(release: Released, facts: dict[str, Any] | None) -> list[tuple[str, s
 
 
 def audits_now(made: list[checks.Check], seals: list[tuple[str, str]]) -> tuple[list[dict[str, Any]], str]:
-    """Return the audits of the files as they are now, and what may be said of all files together."""
     sealed = dict(seals)
     found = [a["result"] for a in checks.attached(made, "audit")]
     found = [a for a in found if a["digest"] is None or sealed.get(a["file"], a["digest"]) == a["digest"]]
