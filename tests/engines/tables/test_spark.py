@@ -144,6 +144,48 @@ def test_rows_of_persons_are_bounded_where_they_are(unit: dc.Person, spark: Any,
     assert found.guarantee.unit.startswith("one person, with all their rows (at most ")
 
 
+#: Of a table with a column of persons: one question of every kind of pass.
+ASKED: dict[str, Any] = {
+    "sql": lambda s: s.sql("SELECT sex, AVG(income), COUNT(*) FROM t WHERE age > 30 GROUP BY sex", epsilon=1),
+    "quantiles": lambda s: s.quantiles("income", [0.25, 0.75], by="sex", epsilon=1),
+    "distinct": lambda s: s.distinct("sex", epsilon=1),
+    "sum": lambda s: s.sum("income", "age < 60", epsilon=1, delta=1e-6),
+}
+
+
+@pytest.mark.parametrize(
+    ("unit", "asked"),
+    [
+        (dc.Person("user", rows=3, group="sex", per_group=2), ["sql"]),
+        pytest.param(dc.Person("user", rows=4), [*ASKED], marks=pytest.mark.slow),
+        pytest.param(dc.Person("user", rows="auto"), [*ASKED], marks=pytest.mark.slow),
+    ],
+    ids=["groups", "rows", "bought"],
+)
+def test_a_session_of_persons_answers_the_same_from_memory_from_files_and_from_spark(
+    unit: dc.Person, asked: list[str], spark: Any, tmp_path: Path
+) -> None:
+    who = np.random.default_rng(1).zipf(1.4, len(ROWS)) % 90
+    rows = ROWS.append_column("user", pa.array([None if w == 7 else f"u{w}" for w in who]))
+    path = str(write_pieces(rows, tmp_path / "people"))
+    domain, found = DOMAIN.with_unit(unit), []
+    for source in (rows, path, spark.read.parquet(path).repartition(3)):
+        ledger = dc.Ledger(epsilon=4, delta=1e-6)
+        session = dc.QuerySession(source, ledger, domain=domain, random_state=7)
+        answers = [ASKED[name](session) for name in asked]
+        found.append(([a.to_arrow().to_pylist() for a in answers], [a.guarantee.digest for a in answers]))
+        assert float(ledger.spent) == len(asked)
+    assert found[0] == found[1] == found[2]
+
+
+def test_keys_of_a_frame_are_refused_before_anything_is_charged(frame: Any) -> None:
+    ledger = dc.Ledger(epsilon=1, delta=1e-6)
+    session = dc.QuerySession(frame, ledger, domain=NUMBERS)
+    with pytest.raises(SchemaError, match="declare the categories"):
+        session.count(by="sex", keys="private", epsilon=1, delta=1e-6)
+    assert float(ledger.spent) == 0
+
+
 @pytest.mark.parametrize(
     "name", [next(iter(sketches())), *(pytest.param(n, marks=pytest.mark.slow) for n in [*sketches()][1:])]
 )
