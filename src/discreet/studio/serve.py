@@ -26,15 +26,10 @@ _MOST_AT_ONCE = 64
 
 
 def serve(
-    home: str | Path,
-    *,
-    port: int = 0,
-    first: str = "/",
-    host: str = _LOOPBACK,
-    largest: int | None = None,
+    home: str | Path, *, port: int = 0, first: str = "/", host: str = _LOOPBACK, largest: int | None = None,
     key: SigningKey | None = None,
     told: Callable[[str], None] | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Serve until it is interrupted. Enter, or the signal HUP, gives a new address, which works once like the first.
 
     Parameters
