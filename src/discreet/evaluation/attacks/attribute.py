@@ -24,19 +24,10 @@ _BLOCK = 2**21
 
 
 def attribute_attack(
-    artifact: Any,
-    originals: Any,
-    control: Any,
-    *,
-    column: int | str,
-    reference: Any,
-    metric: Any = None,
-    rate: Any = None,
-    linked: bool = True,
-    within: float | None = None,
-    confidence: float = 0.95,
+    artifact: Any, originals: Any, control: Any, *, column: int | str, reference: Any, metric: Any = None,
+    rate: Any = None, linked: bool = True, within: float | None = None, confidence: float = 0.95,
     random_state: Any = None,
-) -> GuessResult:
+) -> GuessResult:  # fmt: skip
     """Guess one column of people whose other columns are known.
 
     Parameters

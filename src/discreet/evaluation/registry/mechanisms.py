@@ -60,16 +60,10 @@ class AuditedMechanism:
         return self.name.partition("/")[0]
 
     def audit(
-        self,
-        trials: int | None = None,
-        confidence: float = 0.99,
-        *,
-        pairs: int | None = None,
-        time_budget: float | None = None,
-        workers: int | None = 1,
-        progress: bool | None = False,
+        self, trials: int | None = None, confidence: float = 0.99, *, pairs: int | None = None,
+        time_budget: float | None = None, workers: int | None = 1, progress: bool | None = False,
         random_state: object = None,
-    ) -> list[AuditResult]:
+    ) -> list[AuditResult]:  # fmt: skip
         """Audit every pair, or the first few; ``time_budget`` is that of one pair."""
         root, runs = root_of(random_state) % 2**62, self.trials if trials is None else trials
         return [
