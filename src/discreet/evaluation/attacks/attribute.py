@@ -1,9 +1,7 @@
 """Attribute attacks: one column of a person whose other columns are known."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -135,7 +133,7 @@ class SecretPrior:
     categories: bool
 
     @classmethod
-    def of(cls, public: FloatArray, secret: int, labels: int) -> SecretPrior:
+    def of(cls, public: FloatArray, secret: int, labels: int) -> Self:
         """Read public records; widths are m^(-1/(d + 4)) standard deviations (Scott 1992)."""
         rest, own = np.delete(public, secret, 1), public[:, secret]
         factor = len(public) ** (-1 / (public.shape[1] + 4))
