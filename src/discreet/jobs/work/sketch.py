@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import local, noise
-from discreet.core import NewFile, write_whole
+from discreet.core import NewFile, read_whole, write_whole
 from discreet.engines import texts, write_table
 from discreet.errors import DataSourceError, FormatError
 from discreet.jobs.charging import PaidReports, check_reserved, repeated, reserved, standing
@@ -20,6 +20,10 @@ from discreet.local import Counts, Mechanism, Reports, mechanisms
 from discreet.local.wire import messages
 from discreet.reporting import kind_of
 
+_LOG_MEAN = (
+    "On a log scale the mean depends on a few very large values, of which little is known. If you need a mean, ask for "
+    "it with mean-response."
+)
 #: Parameters of mechanisms that have their own options.
 _OWN = ("epsilon", "domain", "key")
 
@@ -212,10 +216,7 @@ def _memory(job: Job, mechanism: Mechanism) -> dict[str, Any]:
     if "memo" not in signature(mechanism.encode).parameters:
         expected = f"left out: {mechanism.NAME} does not remember answers"
         raise job.declared.wrong("secret", secret, expected, lambda say: f"leaving {say('secret')} out")
-    try:
-        return {"memo": local.Memo(job.place(secret).read_bytes().strip())}
-    except OSError as error:
-        raise DataSourceError(f"secret: cannot read {secret!r} ({error.strerror}); check the path") from None
+    return {"memo": local.Memo(read_whole(job.place(secret), "secret").strip())}
 
 
 def _values(mechanism: Mechanism, column: pa.Array) -> Any:
@@ -285,16 +286,20 @@ def write_estimates(found: Any, output: Path) -> None:
     write_table(output, table)
 
 
-def estimate_figures(found: Any, output: Path | None, mechanism: Mechanism | None = None) -> dict[str, Any]:
-    """Return estimates as plain data, with None for infinite numbers."""
+def estimate_figures(
+    found: Any, output: Path | None, mechanism: Mechanism | None = None, **shown: Any
+) -> dict[str, Any]:
+    """Return estimates as plain data, with None for infinite numbers; ``shown`` goes to `Distribution.summary`."""
     promised = {"epsilon": found.guarantee.to_dict()["epsilon"], "seeded": found.guarantee.seeded}
     file = None if output is None else str(output)
     if isinstance(found, local.MeanEstimate):
         figures = {name: _finite(np.asarray(value).tolist()) for name, value in _means(found).items()}
-        return {"reports": found.n, **figures, **promised, "file": file}
+        return {"reports": found.n, **figures, "caveats": [], **promised, "file": file}
     if isinstance(found, local.Distribution):
         rows = found.to_arrow().to_pylist()
-        return {"reports": found.n, "mean": found.mean, "distribution": rows, **promised, "file": file}
+        notes = [_LOG_MEAN] if found.scale == "log" else []
+        facts = {"reports": found.n, **found.summary(**shown), "distribution": rows, "caveats": notes}
+        return {**facts, **promised, "file": file}
     low, high = found.interval(0.95)
     columns = (found.count.tolist(), found.std_error.tolist(), low.tolist(), high.tolist())
     names = ("candidate", "count", "std_error", "lower", "upper", "may_be_noise")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import FloatArray, Guarantee, checks
+from discreet.core import FloatArray, Guarantee, checks, normal_width
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import drawn
 
@@ -88,21 +88,25 @@ class Distribution:
         """Return the estimated quantiles at the levels ``q``."""
         return self._quantiles(self.shares, _levels(q))
 
-    def _even(self, x: FloatArray) -> FloatArray:
+    def _even(self, x: Any) -> FloatArray:
         """Return numbers on the scale on which buckets have equal widths."""
-        return np.log(x) if self.scale == "log" else x
+        return np.asarray(np.log(x) if self.scale == "log" else x)
 
     def _quantiles(self, shares: FloatArray, q: FloatArray) -> FloatArray:
-        found = _quantiles(shares, self._even(self.edges), q)
-        return np.clip(np.exp(found), self.edges[0], self.edges[-1]) if self.scale == "log" else found
+        return self._uneven(_quantiles(shares, self._even(self.edges), q))
+
+    def _uneven(self, x: FloatArray) -> FloatArray:
+        """Return numbers of that scale as values."""
+        return np.clip(np.exp(x), self.edges[0], self.edges[-1]) if self.scale == "log" else x
 
     def interval(
         self, level: float = 0.95, *, of: str = "shares", q: Any = 0.5, replicates: int = 200, rng: object = None
     ) -> tuple[Any, Any]:
         """Return bootstrap intervals for the population that the reporters are a sample of.
 
-        A fit cannot resolve detail finer than the noise, and the interval does not contain this bias. Trust means,
-        quantiles and sums over many buckets more than single shares.
+        Reports are drawn from the fit and fitted again. The spread of the results and their distance from the fit, the
+        bias of fitting, both widen the interval. Detail finer than the noise is lost: trust means, quantiles and sums
+        over many buckets more than single shares.
 
         Parameters
         ----------
@@ -117,21 +121,67 @@ class Distribution:
         rng : None, int or Generator
             Randomness of the resampling.
         """
-        confidence = float(checks.probability("level", level))
         kind = checks.choice("of", of, ("shares", "cdf", "mean", "quantile"))
+        levels = _levels(q)
+        what: dict[str, Callable[[FloatArray], Any]] = {
+            "shares": np.asarray, "cdf": _running, "mean": lambda shares: shares @ self.middles,
+            "quantile": lambda shares: self._quantiles(shares, levels),
+        }  # fmt: skip
+        return self._interval(what[kind], level, self._again(replicates, rng), numbers=kind in ("mean", "quantile"))
+
+    def _again(self, replicates: int, rng: object) -> FloatArray:
+        """Return the shares of fits to reports that are drawn from this fit."""
         times = checks.whole("replicates", replicates, low=2, high=1_000_000)
         if self._refit is None:
             raise InvalidArgument("self", "a distribution without reports", "one that a mechanism estimated")
-        again = self._refit(times, rng)
-        found: Any = again
-        if kind == "cdf":
-            found = np.stack([_running(row) for row in again])
-        elif kind == "mean":
-            found = again @ self.middles
-        elif kind == "quantile":
-            found = np.stack([self._quantiles(row, _levels(q)) for row in again])
-        low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-        return low, high
+        return self._refit(times, rng)
+
+    def _interval(
+        self, what: Callable[[FloatArray], Any], level: float, again: FloatArray, *, numbers: bool = False
+    ) -> tuple[Any, Any]:
+        """Return the interval of a function of the shares; that of a number is found on the distribution's scale."""
+        reach = normal_width(float(checks.probability("level", level)))
+        even = self._even if numbers else np.asarray
+        own, found = even(what(self.shares)), even(np.stack([what(row) for row in again]))
+        unbiased, error = 2 * own - found.mean(axis=0), found.std(axis=0, ddof=1)
+        low, high = np.minimum(own, unbiased) - reach * error, np.maximum(own, unbiased) + reach * error
+        if not numbers:
+            return np.clip(low, 0, 1), np.clip(high, 0, 1)
+        first, last = even(self.edges[[0, -1]])
+        return tuple(self._uneven(np.clip(end, first, last)) for end in (low, high))  # type: ignore[return-value]
+
+    def summary(self, quantiles: Any = (0.25, 0.5, 0.75), *, bins: int = 24, replicates: int = 100) -> dict[str, Any]:
+        """Return mean, quantiles and a histogram of at most so many bins, with 95 % intervals, as plain data.
+
+        Examples
+        --------
+        >>> from discreet.local import SquareWave
+        >>> m = SquareWave(epsilon=2, low=1, high=60_000, scale="log")
+        >>> found = m.estimate(m.aggregate(m.encode([120.0, 180.0, 270.0] * 10_000, rng=1))).summary([0.5])
+        >>> [round(found["quantiles"][0][key]) for key in ("lower", "value", "upper")], len(found["histogram"])
+        ([173, 177, 180], 16)
+        """
+        again = self._again(replicates, 0)
+        levels, d = _levels(np.atleast_1d(quantiles)), len(self)
+        equal = max(k for k in range(1, bins + 1) if d % k == 0)
+        bins = equal if equal > bins // 2 else min(bins, d)  # of equal widths, if that leaves enough of them
+        first = np.arange(bins) * d // bins
+
+        def merged(shares: FloatArray) -> Any:
+            return np.add.reduceat(shares, first)
+
+        ends = self.edges[[*first, d]].tolist()
+        mean = self._interval(lambda shares: shares @ self.middles, 0.95, again, numbers=True)
+        at = self._interval(lambda shares: self._quantiles(shares, levels), 0.95, again, numbers=True)
+        parts = self._interval(merged, 0.95, again)
+        columns = zip(levels.tolist(), self.quantile(levels).tolist(), *(end.tolist() for end in at), strict=True)
+        rows = zip(ends, ends[1:], merged(self.shares).tolist(), *(end.tolist() for end in parts), strict=False)
+        return {
+            "mean": self.mean, "lower": float(mean[0]), "upper": float(mean[1]),
+            "quantiles": [dict(zip(("level", "value", "lower", "upper"), row, strict=True)) for row in columns],
+            "histogram": [dict(zip(("from", "to", "share", "lower", "upper"), row, strict=True)) for row in rows],
+            "scale": self.scale,
+        }  # fmt: skip
 
     def to_arrow(self) -> pa.Table:
         """Return a table: the ends of every bucket and its share."""

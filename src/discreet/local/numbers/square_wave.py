@@ -121,11 +121,18 @@ class SquareWave(OneNumber):
         shares, steps = self._fit(reports[None], how)
 
         def refit(replicates: int, rng: object) -> FloatArray:
-            return self._fit(resample(reports, replicates, rng), how)[0]
+            return self._fit(resample(self._chances(shares[0]), counts.n, replicates, rng), how)[0]
 
         name = "maximum likelihood" if how == "em" else "smoothed maximum likelihood"
         fitted = name, int(steps[0]), self.scale
         return Distribution(shares[0], self.edges, counts.n, counts.guarantee, *fitted, refit)
+
+    def _chances(self, shares: FloatArray) -> FloatArray:
+        """Return the probability of every report, given the shares of the buckets."""
+        law, running = self.law, np.concatenate([[0.0], np.cumsum(shares)])
+        points = np.arange(law.size)
+        held = running[np.minimum(points + 1, len(shares))] - running[np.maximum(points - law.width + 1, 0)]
+        return np.asarray(law.far + (law.near - law.far) * held)
 
     def _fit(self, reports: IntArray, method: str) -> tuple[FloatArray, IntArray]:
         shares, steps = np.empty((len(reports), self.buckets)), np.zeros(len(reports), np.int64)
