@@ -74,14 +74,9 @@ class Masker(Declared, Estimator):
         return self
 
     def transform(
-        self,
-        data: Any,
-        *,
-        random_state: Any = None,
-        order: str = "shuffled",
-        identifiers: str = "drop",
+        self, data: Any, *, random_state: Any = None, order: str = "shuffled", identifiers: str = "drop",
         key: bytes | None = None,
-    ) -> MaskedRelease:
+    ) -> MaskedRelease:  # fmt: skip
         """Change and release records: a release of its own, whatever was given to `fit`.
 
         Parameters
