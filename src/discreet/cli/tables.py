@@ -9,7 +9,7 @@ from typing import Any
 from rich.markup import escape
 
 from discreet.cli.common import console, measures, preview, show_files, show_promise, show_table, warn_if_seeded
-from discreet.core import Guarantee, counted, promise_place
+from discreet.core import counted, promise_place
 from discreet.errors import InvalidArgument
 
 
@@ -109,6 +109,7 @@ def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any
     """
     from discreet.accounts import Account
     from discreet.anonymity import ReleaseHistory
+    from discreet.core import Guarantee
 
     found, own = ReleaseHistory(history), table.expanduser().absolute()
     if not any(str(own) in entry.places for entry in found.entries):
