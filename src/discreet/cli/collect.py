@@ -259,13 +259,11 @@ _SKETCH = {name: KINDS["sketch"].option(name) for name in ("mechanism", "domain"
 def create(*, file: Path | None, data: Path, store: str | None, **given: Any) -> Iterator[Any]:
     """Create a task. It cannot be changed: another question, budget or time needs another task."""
     from discreet.collector import open_store
+    from discreet.core import read_whole
     from discreet.local import Task
 
     if file is not None:
-        try:
-            made = Task.from_json(file.read_bytes().strip())
-        except OSError as error:
-            raise DataSourceError(f"file: cannot read {str(file)!r} ({error.strerror}); check the path") from None
+        made = Task.from_json(read_whole(file, "file").strip())
     else:
         made = _task(shuffle=_shuffle(data, **given), **given)
     kept = open_store(_address(store) or data)
@@ -491,13 +489,13 @@ def estimate(
     collect,
     TASK,
     option("output", "folder", "Folder for the page.", "page", default="page", short="-o"),
-    option("url", "text", "Address at which devices reach the collector.", "https://collector.example",
-        default="http://127.0.0.1:8765"),
+    option("url", "text", "Address at which devices reach the collector, or the task's shuffler; by default on this "
+        "machine.", "https://collector.example"),
     DATA,
     STORE,
     examples=("collect client 3f2a91c0", "collect client 3f2a91c0 -o page --url https://collector.example"),
 )  # fmt: skip
-def client(*, task: str, output: Path, url: str, data: Path, store: str | None) -> Iterator[Any]:
+def client(*, task: str, output: Path, url: str | None, data: Path, store: str | None) -> Iterator[Any]:
     """Write a small web page that answers a task: the JavaScript client, with the digest of the task inside.
 
     The collector does not serve the page. Devices must not trust the collector, so the application brings the client.
@@ -507,7 +505,7 @@ def client(*, task: str, output: Path, url: str, data: Path, store: str | None) 
 
     with _store(data, store) as kept:
         asked = _found(kept, task, data, store).task
-    made = starter(asked, url)
+    made = starter(asked, url or f"http://127.0.0.1:{8765 if asked.shuffle is None else 8766}")
     taken = [name for name in made if (output / name).exists()]
     if taken:
         raise DataSourceError(

@@ -23,6 +23,8 @@ from discreet.engines.passes.cells import RowMap
 from discreet.engines.readers import read_columns
 from discreet.engines.spark.cells import GridOfTree, cell_expression
 from discreet.errors import DataSourceError, SchemaError
+from discreet.reporting import verify
+from evidence_damage import independent
 from spark_releases import (
     DOMAIN,
     JAVA,
@@ -424,6 +426,22 @@ def test_an_anonymous_table_is_written_where_its_rows_are(
     assert written.guarantee.parameters == expected.guarantee.parameters
     assert found.slice(0, len(written.head)).combine_chunks().equals(written.head.combine_chunks())
     assert sorted(p.name for p in tmp_path.iterdir()) == ["rows.parquet", "rows.parquet.guarantee.json"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_folder_that_spark_wrote_is_verified_like_a_file(frame: Any, tmp_path: Path, ending: str) -> None:
+    """Nothing but parts is in it, so nothing strange is found; another file, or a changed part, is."""
+    path = anonymous().fit(ROWS).transform_file(frame, tmp_path / f"rows.{ending}", random_state=2).path
+    found, theirs = verify([path]), independent().verify([str(path)])
+    assert {a.name for a in found.answers if a.result == "contradicted"} <= {"seed"}, found.to_dict()
+    assert {a["check"] for a in theirs.answers if a["result"] == "contradicted"} <= {"seed"}, theirs.to_dict()
+    assert [a.name for a in found.answers if a.result == "holds" and a.name in ("seal", "recount")] == [
+        "seal",
+        "recount",
+    ]
+    (path / "_raw.csv").write_text("name\nana\n")
+    for answers in (verify([path]).to_dict(), independent().verify([str(path)]).to_dict()):
+        assert ("file", "contradicted") in [(a["check"], a["result"]) for a in answers["checks"]]
 
 
 @pytest.mark.slow  # numbers are those of test_order_of_parts.py

@@ -123,14 +123,9 @@ class KCurve(Frames):
 
 
 def k_curve(
-    method: DensityTree | Mondrian,
-    data: Any,
-    candidates: Sequence[int] | None = None,
-    *,
-    bins: int | None = None,
-    width: float | None = None,
-    loss: float | None = None,
-) -> KCurve:
+    method: DensityTree | Mondrian, data: Any, candidates: Sequence[int] | None = None, *, bins: int | None = None,
+    width: float | None = None, loss: float | None = None,
+) -> KCurve:  # fmt: skip
     """Measure utility and risk of a table for several k; choose one by a rule.
 
     Parameters

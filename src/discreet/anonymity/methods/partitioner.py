@@ -168,16 +168,9 @@ class Partitioner(Declared, Estimator):
             raise InvalidArgument("most_rows", most, expected, "most_rows=None")
 
     def transform(
-        self,
-        data: Any,
-        output: str = "interval",
-        *,
-        random_state: Any = None,
-        history: Any = None,
-        order: str = "shuffled",
-        identifiers: str = "drop",
-        key: bytes | None = None,
-    ) -> Release:
+        self, data: Any, output: str = "interval", *, random_state: Any = None, history: Any = None,
+        order: str = "shuffled", identifiers: str = "drop", key: bytes | None = None,
+    ) -> Release:  # fmt: skip
         """Release records. The release is checked as a whole, and cells are merged where necessary.
 
         Parameters
@@ -221,20 +214,10 @@ class Partitioner(Declared, Estimator):
         return self._release(*self._fit(data, history, stream), history, replace(asked, random_state=stream))
 
     def transform_file(
-        self,
-        data: Any,
-        target: str | Path,
-        output: str = "interval",
-        *,
-        form: str = "text",
-        random_state: Any = None,
-        order: str = "shuffled",
-        identifiers: str = "drop",
-        key: bytes | None = None,
-        escape_formulas: bool = False,
-        csv_dialect: str = "input",
-        booking: Any = None,
-    ) -> WrittenTable:
+        self, data: Any, target: str | Path, output: str = "interval", *, form: str = "text",
+        random_state: Any = None, order: str = "shuffled", identifiers: str = "drop", key: bytes | None = None,
+        escape_formulas: bool = False, csv_dialect: str = "input", booking: Any = None,
+    ) -> WrittenTable:  # fmt: skip
         """Release records to a file in two passes: for tables larger than memory, and Spark frames.
 
         Rows, cells and guarantee are those of `transform`. The first pass finds the cells, the second writes the rows

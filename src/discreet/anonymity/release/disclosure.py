@@ -33,13 +33,9 @@ class RecordLinkage:
 
 
 def record_linkage(
-    original: Any,
-    released: Any,
-    *,
-    columns: Sequence[str] | None = None,
-    sample: int = 10_000,
+    original: Any, released: Any, *, columns: Sequence[str] | None = None, sample: int = 10_000,
     random_state: Any = None,
-) -> RecordLinkage:
+) -> RecordLinkage:  # fmt: skip
     """Return the share of released rows whose nearest original is their own.
 
     Parameters

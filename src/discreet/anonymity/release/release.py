@@ -155,14 +155,9 @@ class Release:
         return frame
 
     def save(
-        self,
-        path: str | Path,
-        *,
-        form: str = "text",
-        escape_formulas: bool = False,
-        csv_dialect: str = "input",
+        self, path: str | Path, *, form: str = "text", escape_formulas: bool = False, csv_dialect: str = "input",
         booking: Reservation | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Write the table and, next to it, the guarantee as ``<name>.guarantee.json``.
 
         The guarantee is sealed over the bytes of the file, so `discreet audit` notices a change of either. A release

@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from discreet import engines
-from discreet.anonymity.growth.criteria import Moments, moments
+from discreet.anonymity.growth.criteria import moments
 from discreet.anonymity.growth.grid import Bins, Grid
 from discreet.anonymity.growth.node_counts import CountJob, NodeCounts, TopTree
 from discreet.anonymity.growth.outside import BucketGrower
@@ -29,7 +29,7 @@ from discreet.anonymity.risk.counted import Values
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import WORKERS, AnyArray, IntArray, Meter, WordArray, in_order
 from discreet.engines import RowFile, divided
-from discreet.engines.tables import StoredFile, is_divided, is_remote
+from discreet.engines.tables import is_divided, is_remote
 
 #: Bytes that build records may take in memory; larger tables are grown from a file. Only time depends on it.
 MEMORY = 1 << 30
@@ -66,7 +66,7 @@ def known_rows(source: engines.Source) -> float:
             continue
         if is_divided(part):
             total += sum(part.units)
-        elif isinstance(part, StoredFile):
+        elif hasattr(part, "path"):
             total += part.size() / (1 if hasattr(part, "kind") else _FIELD * len(part.names))
         elif not part.size():
             return math.inf
@@ -165,15 +165,9 @@ class SpilledTable(OutsideTable):
             parts[0].merge(counts)
         return parts[0]
 
-    def moments(self, places: IntArray) -> Moments:
+    def moments(self, places: IntArray) -> Any:
         """Add up places and products of places, column by column."""
-        d = len(self.plan.grids)
-        total = Moments(0, [0] * d, [[0] * d for _ in range(d)])
-        for found in in_order(
-            lambda block: moments(np.ascontiguousarray(self._bins(block).T), places), self.file.blocks()
-        ):
-            total += found
-        return total
+        return sum(in_order(lambda block: moments(self._bins(block).T.copy(), places), self.file.blocks()))
 
     def grown(self, top: TopTree, bucket: IntArray, grow: BucketGrower) -> Iterator[list[IntArray]]:
         """Grow one bucket after the other; see `discreet.anonymity.growth.outside.DistantRows`."""

@@ -35,16 +35,9 @@ from discreet.errors import DataSourceError, InvalidArgument
 
 
 def release_file(
-    data: Any,
-    target: str | Path,
-    plan: TablePlan,
-    rules: Rules,
-    partition: FrozenPartition,
-    delivery: Delivery,
-    *,
-    method: str,
-    notes: Sequence[str] = (),
-) -> WrittenTable:
+    data: Any, target: str | Path, plan: TablePlan, rules: Rules, partition: FrozenPartition, delivery: Delivery, *,
+    method: str, notes: Sequence[str] = (),
+) -> WrittenTable:  # fmt: skip
     """Release a table to a file; see `Partitioner.transform_file`. ``data`` is read twice."""
     if delivery.output == "sample":
         raise InvalidArgument("output", "sample", "interval or center in a file", 'output="interval"')

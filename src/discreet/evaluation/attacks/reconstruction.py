@@ -150,16 +150,9 @@ class ReconstructionResult(GuessResult):
 
 
 def reconstruction_attack(
-    released: Any,
-    originals: Any,
-    *,
-    reference: Any,
-    metric: Any = None,
-    rate: Any = None,
-    within: float | None = None,
-    confidence: float = 0.95,
-    random_state: Any = None,
-) -> ReconstructionResult:
+    released: Any, originals: Any, *, reference: Any, metric: Any = None, rate: Any = None,
+    within: float | None = None, confidence: float = 0.95, random_state: Any = None,
+) -> ReconstructionResult:  # fmt: skip
     """Guess every record from its noisy point: the posterior mean.
 
     Parameters

@@ -141,21 +141,11 @@ _LEAST, _FEWEST = 50, 10
 
 
 def audit(
-    mechanism: Callable[..., Any],
-    data: Any,
-    neighbour: Any,
-    trials: int = 100_000,
-    confidence: float = 0.99,
-    *,
-    epsilon: float | None = None,
-    delta: float = 0.0,
-    features: Callable[[Any], Any] | None = None,
-    batch: bool = False,
-    workers: int | None = None,
-    time_budget: float | None = None,
-    progress: bool | None = None,
+    mechanism: Callable[..., Any], data: Any, neighbour: Any, trials: int = 100_000, confidence: float = 0.99, *,
+    epsilon: float | None = None, delta: float = 0.0, features: Callable[[Any], Any] | None = None,
+    batch: bool = False, workers: int | None = None, time_budget: float | None = None, progress: bool | None = None,
     random_state: object = None,
-) -> AuditResult:
+) -> AuditResult:  # fmt: skip
     """Bound the ε of a mechanism from below by running it on two neighbouring inputs.
 
     Parameters

@@ -21,17 +21,9 @@ from discreet.evaluation.table_attacks.columns import Column, ColumnSpace, Predi
 
 
 def singling_out(
-    released: Any,
-    original: Any,
-    control: Any,
-    *,
-    columns: Sequence[str] | None = None,
-    attacks: int = 2000,
-    domain: Domain | None = None,
-    person: str | None = None,
-    confidence: float = 0.95,
-    random_state: Any = None,
-) -> AttackResult:
+    released: Any, original: Any, control: Any, *, columns: Sequence[str] | None = None, attacks: int = 2000,
+    domain: Domain | None = None, person: str | None = None, confidence: float = 0.95, random_state: Any = None,
+) -> AttackResult:  # fmt: skip
     """Make predicates from released rows and count those that are true of exactly one person.
 
     Parameters
@@ -101,17 +93,9 @@ def singling_out(
 
 
 def linkability(
-    released: Any,
-    original: Any,
-    control: Any,
-    *,
-    columns: tuple[Sequence[str], Sequence[str]],
-    attacks: int = 2000,
-    domain: Domain | None = None,
-    person: str | None = None,
-    confidence: float = 0.95,
-    random_state: Any = None,
-) -> AttackResult:
+    released: Any, original: Any, control: Any, *, columns: tuple[Sequence[str], Sequence[str]], attacks: int = 2000,
+    domain: Domain | None = None, person: str | None = None, confidence: float = 0.95, random_state: Any = None,
+) -> AttackResult:  # fmt: skip
     """Link two halves of a person's record, known from two sources, through the released table.
 
     Parameters
@@ -163,19 +147,10 @@ def linkability(
 
 
 def inference(
-    released: Any,
-    original: Any,
-    control: Any,
-    *,
-    secret: str,
-    known: Sequence[str],
-    tolerance: float = 0.05,
-    attacks: int = 2000,
-    domain: Domain | None = None,
-    person: str | None = None,
-    confidence: float = 0.95,
+    released: Any, original: Any, control: Any, *, secret: str, known: Sequence[str], tolerance: float = 0.05,
+    attacks: int = 2000, domain: Domain | None = None, person: str | None = None, confidence: float = 0.95,
     random_state: Any = None,
-) -> AttackResult:
+) -> AttackResult:  # fmt: skip
     """Guess a column of a person of whom some others are known.
 
     Parameters
@@ -228,17 +203,9 @@ def inference(
 
 
 def nearest_record(
-    released: Any,
-    original: Any,
-    control: Any,
-    *,
-    columns: Sequence[str] | None = None,
-    attacks: int = 2000,
-    domain: Domain | None = None,
-    person: str | None = None,
-    confidence: float = 0.95,
-    random_state: Any = None,
-) -> ScoredAttack:
+    released: Any, original: Any, control: Any, *, columns: Sequence[str] | None = None, attacks: int = 2000,
+    domain: Domain | None = None, person: str | None = None, confidence: float = 0.95, random_state: Any = None,
+) -> ScoredAttack:  # fmt: skip
     """Tell people in the release from others by how near the nearest released row is.
 
     Parameters
