@@ -351,7 +351,8 @@ def main() -> None:
         sys.exit("wrk makes the load; on Debian: apt-get install wrk")
     seconds, runs = arguments.seconds, arguments.runs
     with tempfile.TemporaryDirectory() as place:
-        mixed = {"sealed": sealed(seconds, runs, Path(place))}
+        made = f"python -m benchmarks.speed.collector --seconds {seconds} --runs {runs} --only sealed"
+        mixed = {"sealed": {"command": made, **sealed(seconds, runs, Path(place))}}
     rows = [[name, one["per_second"]] for name, one in mixed["sealed"]["single"].items()]
     show("Sealed frames, one report per request", ["server", "per second"], rows)
     print(mixed["sealed"]["ratios"])
