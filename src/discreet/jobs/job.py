@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _SECTIONS = ("job", "data", "schema", "parameters", "outputs")
 #: Modules of the work of kinds; by default named like the kind.
 _WORK = {"report": "pages", "compare": "pages", "plan": "pages", "cluster": "synopsis", "anonymize": "tables",
-    "risk": "tables", "aggregate": "sketch", "merge": "sketch", "estimate": "sketch", "sketch-plan": "sketch",
-    "overlap": "distinct"}  # fmt: skip
+    "mask": "tables", "risk": "tables", "aggregate": "sketch", "merge": "sketch", "estimate": "sketch",
+    "sketch-plan": "sketch", "overlap": "distinct"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Job:
             places = [self.place(value)]
             if name in tables and not value.lower().endswith((".csv", ".parquet", PROMISE_ENDING)):
                 engines.check_table_ending(value)
-            if name == "release" and self.kind in ("anonymize", "perturb"):
+            if name == "release" and self.kind in ("anonymize", "mask", "perturb"):
                 places.append(promise_place(places[0]))  # its guarantee is next to it
             for place in places:
                 other = taken.get(os.path.realpath(place))
