@@ -26,13 +26,13 @@ CONFIDENCE = 0.9999
 #: Public names with a Privacy section that cannot be audited by runs, and why.
 EXEMPT: dict[str, str] = {
     "noise.bernoulli": "a building block: it is given no data",
-    "noise.geometric": "a building block: it is given no data",
     "clustering.DenoisingKMeans": "works on what was already released",
     "clustering.suggest_k": "works on what was already released",
     "clustering.DensityClusters": "works on what was already released",
     "clustering.GaussianClusters": "works on what was already released",
     "local.Task": "a public description of what is asked; its mechanism is audited by itself",
     "local.Client": "sends what a mechanism of a task drew, which is audited by itself",
+    "local.Shuffle": "a public description of who mixes reports; what mixing promises is audited as local.shuffled",
     "metric.UserLedger": "adds up what reports cost and draws nothing",
     "synopses.OwnBudget": "divides the budget of a tree that is audited, by public values",
     "synopses.OwnPartitioner": "a user's own way to split, charged to the ledger of a tree that is audited",
@@ -140,6 +140,7 @@ SLOW = (
     "anonymity.SampledGeneralization",
     "metric.NDLaplace/resample",
     "metric.ElasticLaplace/country",
+    "models.PrivateLogisticRegression",
 )
 
 

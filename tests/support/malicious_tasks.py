@@ -97,6 +97,9 @@ def honest() -> list[Task]:
         day = min(max(2 * m.epsilon.exact, 1), 200)
         facts: dict[str, Any] = {"name": "q", "wanted": 10, "minimum": 1, **_TIMES}
         found.append(Task(m, per_day=day, candidates=named, **facts))
+        if len(found) % 9 == 1:
+            mixed = local.Shuffle(batch=3 * len(found), honest=2, collector="a" * 64, shuffler="0" * 63 + "9")
+            found.append(Task(m, per_day=day, candidates=named, shuffle=mixed, **facts))
     return found
 
 
@@ -149,7 +152,8 @@ def _coins(facts: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _change(facts: dict[str, Any], draw: random.Random, base: list[dict[str, Any]]) -> None:
-    part = draw.choice([facts, facts, facts["mechanism"], facts["mechanism"], facts["mechanism"], facts["coins"]])
+    inner = [facts["mechanism"]] * 3 + [facts["coins"]] + [facts.get("shuffle")] * 3
+    part = draw.choice([facts, facts, *inner])
     if not isinstance(part, dict) or not part:
         return
     name, other = draw.choice(sorted(part)), draw.choice(base)

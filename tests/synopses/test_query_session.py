@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -145,6 +147,41 @@ def test_an_empty_account_refuses_before_any_row_is_read(
         QUESTIONS[name](s, 0.5)
     assert read == [0.25]
     assert float(dc.Account(account.path).remaining) == 0.25
+
+
+#: Asks until the account is empty, and writes a line after every answer.
+_ASKING = """
+import sys, warnings
+import numpy as np, pyarrow as pa
+import discreet as dc
+rows = pa.table({"who": np.arange(2000) % 700, "age": np.arange(2000) % 90})
+domain = dc.Domain({"age": dc.Integer(0, 120)}, unit=dc.Person("who", rows=2))
+session = dc.QuerySession(rows, dc.Account(sys.argv[1]), domain=domain)
+try:
+    while True:
+        answer = session.mean("age", epsilon=0.25)
+        print(answer.value, answer.guarantee.epsilon, flush=True)
+except dc.errors.BudgetExceeded:
+    print("empty", flush=True)
+"""
+
+
+def test_a_session_that_is_killed_goes_on_and_nothing_is_bought_twice(tmp_path: Path) -> None:
+    """Killed after three answers, wherever it is by then; the next one has what is left, and no more."""
+    unit = dc.Person("who", rows=2)
+    account = dc.Account.create(tmp_path / "p.account", dataset="people", epsilon=5, unit=unit)
+    command = [sys.executable, "-W", "ignore", "-c", _ASKING, str(account.path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as asking:
+        assert asking.stdout is not None
+        first = [asking.stdout.readline() for _ in range(3)]
+        asking.kill()
+        first += [line for line in asking.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
+    spent = 5 - float(dc.Account(account.path).remaining)
+    assert 0.25 * len(first) <= spent <= 0.25 * (len(first) + 1)  # what was reserved and lost stays spent
+    rest = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert rest[-1] == "empty"
+    assert 0.25 * (len(rest) - 1) == 5 - spent
+    assert float(dc.Account(account.path).remaining) == 0
 
 
 def test_an_account_of_persons_refuses_a_promise_about_rows(tmp_path: Path) -> None:
@@ -310,6 +347,25 @@ def _run(job: GroupSums, x: float) -> list[int]:
     adder = job.start()
     adder.add(job.prepare([np.array([x])]))
     return [int(v) for v in job.result(adder.result())[:, 0]]
+
+
+def test_no_row_leaves_its_bounds_however_its_numbers_are_rounded() -> None:
+    """What a row adds is bounded after it was rounded to steps: the sensitivity does not rest on doubles."""
+    line = dc.Domain({"x": (0.0, 10.0)})
+    job = GroupSums(GroupMap(line, line), 0, 0.0, 1.0, -4, 3, square=100)
+    assert _run(job, 10.0) == [1, 3, 100]
+    low = GroupSums(GroupMap(line, line), 0, 8.0, 1.0, -4, 3, square=100)
+    assert _run(low, 0.0) == [1, -4, 100]  # 2 (4/3)² - 1 is more than 1
+
+
+def test_the_upper_end_of_the_last_category_is_in_it_and_in_the_public_table() -> None:
+    words = dc.Domain({"c": ["a", "b"]})
+    at_end = [np.array([0.5, 2.0])]
+    by = GroupMap(words, words, ((0, np.arange(3.0)),))
+    assert by.ids(at_end).tolist() == [0, 1]
+    joined = dc.Domain({"c": ["a", "b"], "v": (0.0, 9.0)})
+    values = GroupMap(words, joined, looked_up=((0, np.array([3.0, 7.0])),)).columns(at_end)[1]
+    assert values.tolist() == [3.0, 7.0]
 
 
 def test_a_file_answers_as_the_table_in_memory_does(tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import base64
 import json
 import random
+import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -16,7 +16,8 @@ import pytest
 
 from chromium_browser import opened
 from command_line import output
-from evidence_damage import PLACE, Case, compare, damaged, independent
+from discreet.reporting import verify
+from evidence_damage import PLACE, PageProgram, compare, damaged, given_files, independent
 from evidence_releases import Base, make
 
 VECTORS = json.loads((PLACE.parents[1] / "docs" / "evidence-vectors.json").read_text(encoding="utf-8"))
@@ -43,7 +44,7 @@ def test_the_vectors_of_the_page_hold() -> None:
     for seal in VECTORS["seals"]:
         guarantee = v.parsed(seal["guarantee"])
         assert v.seal(guarantee, seal["payload"].encode()) == seal["digest"]
-        assert v.written({n: x for n, x in guarantee.items() if n != "digest"}, canonical=True) == seal["canonical"]
+        assert v.canonical({n: x for n, x in guarantee.items() if n != "digest"}).decode() == seal["canonical"]
     for line in VECTORS["ledger"]:
         wrong: dict[str, list[str]] = {"ledger": [], "draws": []}
         v.line_cost(v.parsed(json.dumps(line["line"])), line["accounting"], wrong, [])
@@ -53,12 +54,12 @@ def test_the_vectors_of_the_page_hold() -> None:
     for account in VECTORS["accounts"]:
         if account["holds"]:
             found = v.Account(account["text"].encode())
-            assert ("sha256:" + found.hashes[-1], str(found.limit - found.spent)) == (account["head"], account["left"])
+            assert ("sha256:" + [*found.ends][-1], str(found.limit - found.spent)) == (account["head"], account["left"])
         else:
             with pytest.raises(v.Wrong):
                 v.Account(account["text"].encode())
     for signature in VECTORS["signatures"]:
-        assert v.Signature(v.parsed(json.dumps(signature["signature"]))).bytes().hex() == signature["bytes"]
+        assert v.Signature(json.dumps(signature["signature"])).bytes().hex() == signature["bytes"]
     text = VECTORS["page"]["text"]
     assert v.sha256(v.page_part(text, "signature")[1].encode()) == VECTORS["page"]["signed_digest"]
 
@@ -80,6 +81,59 @@ def test_both_agree_on_random_damages(bases: list[Base], tmp_path: Path) -> None
         case = damaged(chance.choice(bases), bases, tmp_path / "case", chance)
         wrong, theirs, ours = compare(case)
         assert not wrong, (case.done, wrong, theirs, ours)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_the_page_comes_to_the_same_answers_as_the_program(bases: list[Base], tmp_path: Path) -> None:
+    """Check by check, in node; a slow test does the same in a browser."""
+    page = PageProgram()
+    for i in range(25):
+        chance = random.Random(f"page-{i}")
+        case = damaged(chance.choice(bases), bases, tmp_path / "case", chance)
+        given = case.given()
+        theirs = independent().verify([case.path(name) for name in case.files], *given.values()).to_dict()
+        assert not page.differences(case, theirs), (case.done, theirs)
+    page.close()
+
+
+def test_the_result_of_the_long_run_is_the_one_in_the_docs() -> None:
+    """It is made by `python tests/verifier/agreement.py`, in parts."""
+    found = json.loads((Path(__file__).parent / "agreement.json").read_text(encoding="utf-8"))
+    assert found["disagreements"] == found["crashes"] == 0
+    said = (PLACE.parents[1] / "docs" / "evidence-checks.md").read_text(encoding="utf-8")
+    assert f"{found['damaged']:,} damages of {found['releases']} releases" in said
+    assert f"({found['pages']:,} of them in node)" in said
+
+
+_ODD = [b"", b"{}", b"  {", b"[", bytes(10), b"PAR1", b"PAR1PAR1", b"DSCL", b"DSCL\x01" + bytes(20), b"<!doctype html>",
+        b"\xef\xbb\xbf{}", b"\xff\xfe{"]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", _ODD)
+def test_files_that_are_nothing_at_all_are_judged_alike(bases: list[Base], tmp_path: Path, data: bytes) -> None:
+    """As a release, a page, an account and a signature; nothing crashes, and both give the same code."""
+    base = next(b for b in bases if b.folder.name == "kept")
+    shutil.copytree(base.folder, tmp_path / "here")
+    table, odd = tmp_path / "here" / "safe.csv", tmp_path / "here" / "odd"
+    signature = tmp_path / "here" / "other.signature.json"
+    odd.write_bytes(data)
+    signature.write_bytes(data)
+    cases: list[dict[str, Any]] = [{"files": [odd]}, {"page": odd}, {"account": odd}, {"files": [table, signature]}]
+    for case in cases:
+        files, page, account = case.get("files", [table]), case.get("page"), case.get("account")
+        theirs = independent().verify([str(f) for f in files], page and str(page), account and str(account))
+        ours = verify(files, page, account=account)
+        unread = {c["check"] for c in theirs.answers if c["result"] == "not checked"} - {"cells", "text"}
+        assert theirs.code == (ours.code if ours.code or unread else 2), (case, theirs.to_dict(), ours.to_dict())
+
+
+def test_a_folder_without_a_guarantee_and_a_scale_near_nothing_are_judged_alike(tmp_path: Path) -> None:
+    folder = tmp_path / "t.csv"
+    folder.mkdir()
+    (folder / "part-0.csv").write_text("a\n1\n", encoding="utf-8")
+    assert independent().verify([str(folder)]).code == verify([folder]).code == 2
+    draw = {"law": "privtree", "l1": "1", "rows": 1, "scale": "1/1" + "0" * 400, "bias": 1}
+    assert independent().draw_cost(draw, "epsilon") == float("inf")
 
 
 def test_what_was_not_touched_holds_or_is_called_not_checked(bases: list[Base], tmp_path: Path) -> None:
@@ -131,22 +185,6 @@ def test_a_page_whose_facts_were_broken_is_not_excused_if_a_key_is_named(bases: 
     output(*words, "--key", base.folder.parent / "office.key.pub", code=1)
 
 
-def _given(case: Case) -> list[dict[str, str]]:
-    given = case.given()
-    files = [case.path(name) for name in case.files]
-    signed = [f"{name}.signature.json" for name in [*files, given["account"]] if name]
-    names = [
-        *files,
-        *(f"{name}.guarantee.json" for name in files),
-        given["page"],
-        given["account"],
-        *signed,
-        *given["keys"],
-    ]
-    return [{"name": Path(name).name, "data": base64.b64encode(Path(name).read_bytes()).decode()}
-            for name in dict.fromkeys(names) if name and Path(name).exists()]  # fmt: skip
-
-
 _CHECK = """async ([given, heads]) => await verify(given.map(file => ({name: file.name,
     payload: Uint8Array.from(atob(file.data), mark => mark.charCodeAt(0))})), heads)"""
 
@@ -167,7 +205,7 @@ def test_the_page_in_a_browser_agrees_with_the_program(bases: list[Base], tmp_pa
             given = case.given()
             files = [case.path(name) for name in case.files]
             theirs = independent().verify(files, *given.values()).to_dict()
-            found = page.evaluate(_CHECK, [_given(case), given["heads"]])
+            found = page.evaluate(_CHECK, [given_files(case), given["heads"]])
             assert results(found) == results(theirs), (case.done, found, theirs)
             assert (found["code"], found["promises"]) == (theirs["code"], theirs["promises"])
         assert len(asked) == 1, asked

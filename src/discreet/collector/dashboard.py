@@ -83,6 +83,11 @@ def of_task(store: Store, digest: str, **asked: Any) -> str:
         ("", f"ε = {facts['epsilon_per_report']:g} per report"),
         ("", f"{_PROMISE}; for every device, against the collector too."),
     ]
+    mixed = facts.get("shuffled", {})
+    if mixed:
+        lines = [("", line) for line in (*mixed["sentences"], f"{_PROMISE}.")]
+    if lost := mixed.get("lost"):
+        worries.append(("warn", f"{counted(lost, 'report')} deleted by the shuffler: see the table below."))
     until = f"{_day(facts['opens'])} to {_day(facts['closes'])}, UTC"
     when = [("", f"{until}{'; closed, no more are taken' if facts['closed'] else ''}")]
     answers = [
@@ -164,6 +169,14 @@ def _tables(facts: dict[str, Any]) -> list[_Table]:
         heads = ["value", *(day["from"][:10] for day in days)]
         note = f"Share of the devices that reported on a day ± half a 95 % interval. {_BY_DAY}"
         tables.append(("Day by day", [note], heads, rows, tuple(range(1, len(heads)))))
+    if mixed := facts.get("shuffled"):
+        rows = [
+            ["fewest reports of a batch", f"{mixed['batch']:,}"],
+            ["honest devices assumed in it", f"{mixed['honest']:,}"],
+            ["longest wait", f"{mixed['longest_wait']:,} seconds"],
+            ["reports deleted, because their batch stayed too small or the task was closed", f"{mixed['lost']:,}"],
+        ]
+        tables.append(("Shuffler", [], ["setting", "value"], rows, (1,)))
     if facts["refused"]:
         rows = [[reason, f"{n:,}"] for reason, n in facts["refused"].items()]
         tables.append(("Refused frames", [], ["reason", "frames"], rows, (1,)))

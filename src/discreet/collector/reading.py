@@ -7,12 +7,14 @@ reports.
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
-from discreet.collector.stores.base import Held, Store, find_task
+from discreet.collector.stores.base import LOST, Held, Store, find_task
+from discreet.core import at_most
 from discreet.errors import DataSourceError, InvalidArgument, TooFewReports
 from discreet.jobs.work import estimate_figures
-from discreet.local import Counts, PublicFile, Task, liars_move
+from discreet.local import Counts, PublicFile, Rappor, Task, liars_move, shuffled
 
 #: The quantiles that are shown unless others are chosen.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -130,9 +132,36 @@ def _standing(held: Held, counts: Mapping[int, Counts], refused: Mapping[str, in
         "wanted": task.wanted,
         "minimum": task.minimum,
         "reports": sum(one.n for one in counts.values()),
-        "refused": dict(refused),
+        "refused": {reason: n for reason, n in refused.items() if reason != LOST},
         "periods": periods,
+        **({} if task.shuffle is None else {"shuffled": {**shuffled_promise(task), "lost": refused.get(LOST, 0)}}),
     }
+
+
+@lru_cache(maxsize=256)
+def shuffled_promise(task: Task) -> dict[str, Any]:
+    """Return the two promises of a shuffled task, as figures and as sentences, with what the second one assumes."""
+    shuffle, local = task.shuffle, float(task.epsilon)
+    facts = {
+        "batch": shuffle.batch, "honest": shuffle.honest, "longest_wait": shuffle.longest_wait, "local_epsilon": local,
+        "collector_alone": None,
+    }  # fmt: skip
+    both = f"Against shuffler and collector together: ε = {local:g} per report."
+    if isinstance(task.mechanism, Rappor) or getattr(task.mechanism, "memoised", False):
+        why = "devices store their responses, so the reports of one device can be recognised in every batch"
+        return facts | {"sentences": [both, f"Against the collector alone: no better figure, because {why}."]}
+    bound = shuffled(task.mechanism, shuffle.honest, float(shuffle.delta))
+    day = bound.repeated(int(task.per_day.exact // task.epsilon.exact))  # type: ignore[attr-defined]
+    facts["collector_alone"] = [{"reports": b.reports, "epsilon": b.epsilon, "delta": b.delta} for b in (bound, day)]
+    alone = f"Against the collector alone: ε = {at_most(bound.epsilon, 3)} with δ = {bound.delta:.2g} per report"
+    if day.reports > 1:
+        alone += f", ε = {at_most(day.epsilon, 3)} with δ = {day.delta:.2g} for the {day.reports} reports of a day"
+    return facts | {"sentences": [
+        both,
+        f"{alone} (neighbours: {bound.neighbours}). The cost of further reports adds up.",
+        "The second promise assumes that shuffler and collector do not collude, and that every batch has reports of at "
+        f"least {shuffle.honest:,} honest devices, one each.",
+    ]}  # fmt: skip
 
 
 def read_apart(reports: Mapping[int, int], minimum: int) -> set[int]:

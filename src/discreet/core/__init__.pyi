@@ -9,6 +9,7 @@ from .arrays import FloatArray as FloatArray
 from .arrays import IntArray as IntArray
 from .arrays import SmallIntArray as SmallIntArray
 from .arrays import WordArray as WordArray
+from .budget.guarantee import DECLARATION as DECLARATION
 from .budget.guarantee import Guarantee as Guarantee
 from .budget.guarantee import add_up as add_up
 from .budget.guarantee import epsilon_to_zcdp as epsilon_to_zcdp
@@ -132,6 +133,8 @@ from .output.files import digest_of as digest_of
 from .output.files import open_number as open_number
 from .output.files import payload_of as payload_of
 from .output.files import promise_place as promise_place
+from .output.files import read_json as read_json
+from .output.files import read_whole as read_whole
 from .output.files import special as special
 from .output.files import sync_folder as sync_folder
 from .output.files import unfit as unfit

@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from discreet._version import __version__
-from discreet.core import Domain
+from discreet.core import Domain, SigningKey
 from discreet.errors import DiscreetError
 from discreet.studio import checks, words
 from discreet.studio.guard import Guard, local
@@ -57,6 +57,8 @@ class Studio:
         Bytes of an upload.
     roots : sequence of Path
         Folders below which the start page lists tables; the current one and the user's own by default.
+    key : SigningKey, optional
+        Signs every report that is handed out.
 
     Examples
     --------
@@ -67,10 +69,13 @@ class Studio:
     []
     """
 
-    def __init__(self, home: str | Path, guard: Guard, *, largest: int = LARGEST, roots: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, home: str | Path, guard: Guard, *, largest: int = LARGEST, roots: Sequence[Path] = (),
+        key: SigningKey | None = None,
+    ) -> None:  # fmt: skip
         self.workspace = Workspace(home)
         self.guard = guard
-        self.largest = largest
+        self.largest, self.key = largest, key
         self.roots = tuple(roots) or tuple(dict.fromkeys((Path.cwd(), Path.home())))
         self.supervisor = Supervisor(self.workspace)
         #: Whether faults of the program are raised, as tests want it, instead of shown without what they quote.
@@ -233,11 +238,9 @@ class Visit:
 
     @property
     def typed(self) -> dict[str, str]:
-        """What was typed, by the names of the fields."""
         return {name: value for name, value in self.form.multi_items() if isinstance(value, str)}
 
     def text(self, name: str) -> str:
-        """Return what was typed into a field; "" if nothing was."""
         value = self.form.get(name, "")
         return value.strip() if isinstance(value, str) else ""
 

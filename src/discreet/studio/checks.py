@@ -23,7 +23,6 @@ LONGEST = 300
 
 
 def owner(project: Project, release: Released) -> Project:
-    """Return a release as the owner of the runs that check it."""
     return replace(project, folder=release.folder)
 
 
@@ -37,7 +36,6 @@ class Check:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """Return the findings; None before it has ended well."""
         return self.run.figures if self.run.state == "done" else {}
 
 
@@ -61,7 +59,6 @@ def attached(checks: list[Check], kind: str) -> list[dict[str, Any]]:
 
 
 def attack_job(project: Project, release: Released, facts: Mapping[str, Any], given: Mapping[str, str]) -> Job:
-    """Return the job that attacks a release; raises if something that it needs was not given."""
     parameters: dict[str, Any] = {"method": given.get("method", "membership")}
     parameters |= {name: given[name] for name in ("against", "control") if given.get(name)}
     if parameters["method"] in ("attribute", "inference") and given.get("column"):
@@ -104,12 +101,10 @@ def to_weigh(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def in_one_group(facts: Mapping[str, Any]) -> int:
-    """Return how many rows an anonymous table has that came out as one group; 0 if it has several groups."""
     return int(facts["release"]["rows"]) if facts["release"].get("risk", {}).get("classes") == 1 else 0
 
 
 def judged(audited: list[dict[str, Any]]) -> tuple[int, int]:
-    """Return how many checks of audits hold, and how many were left for the reader to judge."""
     found = [check for audit in audited for check in audit.get("checks", ())]
     return sum(check["holds"] is True for check in found), sum(map(left_open, found))
 

@@ -115,7 +115,6 @@ def _axes(goal: str, parameters: Mapping[str, Any], domain: Domain | None) -> in
 
 
 def _values(parameters: Mapping[str, Any], domain: Domain | None) -> int:
-    """Return the number of values of the requested column, or of the longest list."""
     listed = parameters.get("domain")
     if isinstance(listed, list):
         return max(2, len(listed))
@@ -178,7 +177,6 @@ def _anonymous(
 
 
 def _spoken(made: Forecast, t: T) -> Forecast:
-    """Write the numbers of figure and picture as the language of the page does."""
     picture = re.sub(r">([^<]+)</text>", lambda found: f">{written(found[1], t)}</text>", made.picture)
     return replace(made, figure=written(made.figure, t), picture=Markup(picture))
 

@@ -46,12 +46,10 @@ class Released:
 
     @property
     def clusters(self) -> dict[str, Any] | None:
-        """The centres that were found, as `report_facts` takes them."""
         return self.figures if "centers" in self.figures else None
 
     @property
     def stamp(self) -> list[int]:
-        """Return values that change with the file."""
         told = self.file.stat()
         return [told.st_size, told.st_mtime_ns, told.st_ctime_ns]  # the last one cannot be forged
 
@@ -96,7 +94,6 @@ def earlier_of(project: Project, release: Released) -> list[tuple[Project | None
 
 
 def kept_facts(release: Released) -> dict[str, Any] | None:
-    """Return the facts that were collected before, if they are about the file as it is now."""
     try:
         kept = json.loads(release.facts_file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -119,7 +116,6 @@ def collect(release: Released) -> dict[str, Any]:
 
 
 def with_plane(release: Released, facts: dict[str, Any]) -> dict[str, Any]:
-    """Return facts with every box of the map, as the report draws it."""
     if not facts["release"].get("plane"):
         return facts
     plane = json.loads((release.folder / "plane.json").read_text(encoding="utf-8"))

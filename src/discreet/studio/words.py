@@ -79,7 +79,6 @@ class Terms:
         )
 
     def told(self) -> Markup:
-        """Return what the words mean that were used so far."""
         each = Markup('<div popover id="term-{}" role="note"><b>{}</b> {}</div>')
         told = [each.format(n, self._t(f"glossary.{n}"), self._t(f"glossary.{n}_text")) for n in self.used]
         return Markup("\n").join(told)
@@ -143,7 +142,6 @@ def in_german(found: re.Match[str]) -> str:
 
 
 def written(text: str, t: T) -> str:
-    """Return a text with its English figures as the language of a page writes them."""
     return _FIGURE.sub(in_german, text) if t.language == "de" else text  # type: ignore[attr-defined]
 
 

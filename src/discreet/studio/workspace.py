@@ -274,7 +274,6 @@ def _remove(place: Path) -> None:
 
 
 def _state(status: Path) -> str:
-    """Return the state that a run wrote; "" if it cannot be read."""
     try:
         told = json.loads(status.read_text(encoding="utf-8"))
         whole = not status.parent.is_symlink() and isinstance(told.get("files", {}), dict)

@@ -40,7 +40,6 @@ def lane(field: int, m: int) -> Any:
 
 @inlined
 def word_of(m: int) -> int:
-    """Return which word of lanes has column m."""
     return 2 * (m >> 3) + (m & 1)
 
 
@@ -57,7 +56,6 @@ def settle(packed: Any, sums: Any, d: int) -> None:
 def count_in_lanes(
     rows: Any, words: Any, a: int, b: int, j0: int, j1: int, d: int, counts: Any, sums: Any, packed: Any
 ) -> None:
-    """Count rows by bin and add up the bins of all columns, in lanes."""
     one = words.shape[1] == 1
     for i in range(a, b):
         low, high = words[i, 0] & BYTES, (words[i, 0] >> EIGHT) & BYTES
@@ -109,7 +107,6 @@ def count_block(
 def groups_by_count(
     at: int, first: int, last: int, short: bool, counts: Any, sums: Any, packed: Any, up_to: Any, held: Any
 ) -> int:
-    """List the occupied bins of a counted column."""
     n_groups = 0
     for bin_ in range(first, last + 1):
         size = counts[at, bin_]

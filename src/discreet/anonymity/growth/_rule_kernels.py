@@ -130,7 +130,6 @@ def is_ok(
 
 @inlined
 def put_in_order(rows: Any, a: int, b: int, j: int, n_groups: int, held: Any, order: Any) -> None:
-    """Write down the rows of a node in the order of their bins."""
     start = 0
     for g in range(n_groups):
         held[SLOT, held[GROUP_BIN, g]] = start

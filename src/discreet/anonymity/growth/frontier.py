@@ -30,7 +30,6 @@ class EnforcedCells:
     suppressed: int
 
     def cells(self, tree: Tree) -> Cells:
-        """Return the published cells that hold rows."""
         nodes = np.flatnonzero(np.bincount(self.node[self.node >= 0], minlength=tree.n_nodes))
         place = np.full(tree.n_nodes + 1, -1, np.int64)  # the last entry is for node -1
         place[nodes] = np.arange(len(nodes))

@@ -413,7 +413,6 @@ class Cells:
         return np.bincount(self.of[self.of >= 0], minlength=self.n_cells)
 
     def texts(self, column: int) -> list[str]:
-        """Return the printed texts of a column, one per cell."""
         runs, place = self.runs(column)
         written = [self.grids[column].text(a, b) for a, b in runs.tolist()]
         return [written[i] for i in place]

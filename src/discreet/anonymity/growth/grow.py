@@ -131,7 +131,7 @@ class Grower(NamedTuple):
 
 def make_grower(
     grids: Sequence[Grid], limits: Limits, criterion: str, min_share: float, max_depth: int,
-    tiers: Mapping[int, IntArray] | None, moments: Callable[[IntArray], criteria.Moments],
+    tiers: Mapping[int, IntArray] | None, moments: Callable[[IntArray], Any],
 ) -> Grower:  # fmt: skip
     """Prepare growth; ``moments`` returns those of all rows if the criterion needs them."""
     space = make_space(grids, tiers or {})
@@ -215,7 +215,7 @@ def grow_on(
     return finish(tree.grids, whole).tree, moved
 
 
-def _moments(bins: Bins, places: IntArray) -> criteria.Moments:
+def _moments(bins: Bins, places: IntArray) -> Any:
     return criteria.moments(np.array(bins.T, order="C"), places)
 
 

@@ -80,7 +80,6 @@ def part(rows: Any, words: Any, ids: Any, a: int, b: int, j: int, cut: int, spar
 
 @inlined
 def open_node(nodes: Any, node: int, stack: Any, top: int) -> None:
-    """Write the top of the stack as a node that is not split."""
     if stack[top, ABOVE] >= 0:
         nodes[stack[top, ABOVE], RIGHT] = node
     nodes[node, COLUMN], nodes[node, CUT], nodes[node, RIGHT], nodes[node, CRITERION] = -1, -1, -1, LEAF

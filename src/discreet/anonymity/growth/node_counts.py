@@ -26,7 +26,6 @@ class TopTree(NamedTuple):
     depth: int
 
     def route(self, rows: Any) -> IntArray:
-        """Return the node in which every row (bins side by side) ends."""
         node = np.zeros(len(rows), np.int64)
         _route_top(rows, self.column, self.cut, self.children, self.depth, node)
         return node
@@ -44,7 +43,6 @@ class CountShape(NamedTuple):
 
     @property
     def summed(self) -> int:
-        """Columns whose places are added up."""
         number = NAMES.index(self.criterion)
         return self.columns if number >= SPREAD and number != WIDTH else 0
 

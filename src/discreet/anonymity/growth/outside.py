@@ -5,16 +5,13 @@ The upper part is grown level by level. One pass over the rows counts what the s
 together with its neighbours. Which nodes those are does not change the tree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from discreet.anonymity.growth._count_kernels import SMALL
-from discreet.anonymity.growth.criteria import Moments
 from discreet.anonymity.growth.grid import Bins, Grid
 from discreet.anonymity.growth.grow import Grower, GrownTree, finish, make_grower, make_labels, pieces, slim, stitch
 from discreet.anonymity.growth.growth_kernels import (
@@ -54,7 +51,7 @@ class DistantRows(Protocol):
     def count(self, job: CountJob) -> NodeCounts:
         """Count all rows by node, column and bin."""
 
-    def moments(self, places: IntArray) -> Moments:
+    def moments(self, places: IntArray) -> Any:
         """Add up places and products of places, column by column."""
 
     def grown(self, top: TopTree, bucket: IntArray, grow: BucketGrower) -> Iterator[list[IntArray]]:

@@ -65,7 +65,6 @@ def _remove(tree: Any, place: int) -> None:
 
 @jit
 def _count(tree: Any, end: int) -> int:
-    """Return how many of the places before ``end`` are free."""
     total = 0
     i = end
     while i > 0:
@@ -76,7 +75,6 @@ def _count(tree: Any, end: int) -> int:
 
 @jit
 def _find(tree: Any, number: int, top: int) -> int:
-    """Return the free place that has ``number`` free ones before it."""
     place, step = 0, top
     while step > 0:
         if place + step < tree.size and tree[place + step] <= number:

@@ -74,14 +74,9 @@ class Masker(Declared, Estimator):
         return self
 
     def transform(
-        self,
-        data: Any,
-        *,
-        random_state: Any = None,
-        order: str = "shuffled",
-        identifiers: str = "drop",
+        self, data: Any, *, random_state: Any = None, order: str = "shuffled", identifiers: str = "drop",
         key: bytes | None = None,
-    ) -> MaskedRelease:
+    ) -> MaskedRelease:  # fmt: skip
         """Change and release records: a release of its own, whatever was given to `fit`.
 
         Parameters
@@ -222,7 +217,6 @@ def read_coordinates(data: Any, table: Table) -> FloatArray:
 
 
 def whole_domain(table: Table) -> Cells:
-    """Return one cell for all rows, for values without a promise."""
     grids = table.plan.grids
     last = np.array([[g.n_bins - 1 for g in grids]], np.int64)
     return Cells(grids, np.zeros_like(last), last, np.zeros(table.n, np.int64))

@@ -4,12 +4,10 @@ MDAV (Domingo-Ferrer and Torra 2005), the best groups of single columns (Hansen 
 first principal component.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -111,7 +109,7 @@ class Microaggregation(Masker):
         default=None, job="hierarchy", help="From categorical column to a `Hierarchy`; see `DensityTree`."
     )
 
-    def fit(self, data: Any, y: Any = None) -> Microaggregation:
+    def fit(self, data: Any, y: Any = None) -> Self:
         """Check the options against the records; `transform` makes the groups."""
         self._read(data)
         return self
@@ -268,7 +266,6 @@ def _is_list(given: Any) -> bool:
 
 
 def _lists(columns: Any) -> list[list[Any]]:
-    """Return groups of columns as lists; a mapping says of each column in which group it is."""
     if not isinstance(columns, Mapping):
         return [list(part) if _is_list(part) else part for part in columns]
     return [[name for name, part in columns.items() if part == own] for own in dict.fromkeys(columns.values())]

@@ -4,8 +4,6 @@ After Ram and Gray (2011), with what publishing needs: splits are points of a pu
 there, both sides of every cut keep the rules, the cells have public outer bounds, and every release is checked again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from typing import Any

@@ -4,8 +4,6 @@ Levels are given, or found by Datafly's rule (Sweeney 1998): raise the column wi
 records in classes that break a rule are few enough to be left out.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -231,7 +229,6 @@ def choose_levels(
 
 
 def classes(codes: Sequence[IntArray]) -> IntArray:
-    """Number the combinations of the columns' groups."""
     return join([(c, int(c.max(initial=0)) + 1) for c in codes], len(codes[0]))
 
 
@@ -258,7 +255,6 @@ def keep_ok(
 
 
 def _runs(groups: Sequence[IntArray], codes: Sequence[Any]) -> tuple[IntArray, IntArray]:
-    """Return first and last bin of groups, column by column."""
     pairs = list(zip(groups, codes, strict=True))
     first = np.stack([np.searchsorted(g, c) for g, c in pairs], 1)
     return first, np.stack([np.searchsorted(g, c, side="right") - 1 for g, c in pairs], 1)
@@ -301,7 +297,6 @@ def _ladder(grid: Grid, tiers: IntArray | None, widths: Sequence[float] | None) 
 
 
 def _with_ends(group: IntArray, below: int, above: int) -> IntArray:
-    """Put a group of its own before and behind others, where there is a coded end."""
     inner = group - group[0] + below
     return np.concatenate([np.zeros(below, np.int64), inner, np.full(above, inner[-1] + 1, np.int64)])
 

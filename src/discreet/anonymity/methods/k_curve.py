@@ -4,8 +4,6 @@ The table is read once. Each k has its own tree: allowed splits depend on k, so 
 of those of a smaller one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -125,14 +123,9 @@ class KCurve(Frames):
 
 
 def k_curve(
-    method: DensityTree | Mondrian,
-    data: Any,
-    candidates: Sequence[int] | None = None,
-    *,
-    bins: int | None = None,
-    width: float | None = None,
-    loss: float | None = None,
-) -> KCurve:
+    method: DensityTree | Mondrian, data: Any, candidates: Sequence[int] | None = None, *, bins: int | None = None,
+    width: float | None = None, loss: float | None = None,
+) -> KCurve:  # fmt: skip
     """Measure utility and risk of a table for several k; choose one by a rule.
 
     Parameters
@@ -234,7 +227,6 @@ def _point(model: Any, table: Table, tiers: Any) -> KPoint:
 
 
 def _homogeneous(leaf: IntArray, table: Table) -> float:
-    """Return the share of the rows whose cell has one value of some sensitive column."""
     alike = np.zeros(int(leaf.max()) + 1, bool)
     for column in table.sensitive:
         pairs = np.unique(np.stack([leaf, column.codes.astype(np.int64)]), axis=1)

@@ -77,7 +77,6 @@ def _hits(
 
 
 def foretold(leaf: IntArray, labels: IntArray, at: IntArray, truth: IntArray, classes: int) -> int:
-    """Return how many records have the most common label of the records in their leaf."""
     votes = np.zeros((max(int(leaf.max()), int(at.max(initial=0))) + 1, classes), np.int64)
     np.add.at(votes, (leaf, labels), 1)
     return int((votes.argmax(axis=1)[at] == truth).sum())

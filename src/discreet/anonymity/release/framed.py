@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import engines
-from discreet.anonymity.growth.criteria import Moments, moments
+from discreet.anonymity.growth.criteria import moments
 from discreet.anonymity.growth.grid import Bins
 from discreet.anonymity.growth.node_counts import CountJob, NodeCounts, TopTree
 from discreet.anonymity.growth.outside import BucketGrower
@@ -72,17 +72,15 @@ class FramedTable(OutsideTable):
             array.reshape(-1)[key[own] - start] = added[own]
         return total
 
-    def moments(self, places: IntArray) -> Moments:
-        d, read = len(self.plan.grids), self._read
+    def moments(self, places: IntArray) -> Any:
+        read = self._read
 
         def work(pieces: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            found = [json.dumps(moments(rows, places)) for rows, _ in read(pieces)]
+            found = [json.dumps(moments(rows, places).tolist()) for rows, _ in read(pieces)]
             yield pa.RecordBatch.from_arrays([pa.array(found, pa.string())], ["m"])
 
-        total = Moments(0, [0] * d, [[0] * d for _ in range(d)])
-        for row in self._blocks().mapInArrow(work, "m string").toLocalIterator():
-            total += Moments(*json.loads(row[0]))
-        return total
+        made = self._blocks().mapInArrow(work, "m string").toLocalIterator()
+        return sum(np.array(json.loads(row[0]), object) for row in made)
 
     def grown(self, top: TopTree, bucket: IntArray, grow: BucketGrower) -> Iterator[list[IntArray]]:
         buckets, read = int(bucket.max()) + 1, self._read

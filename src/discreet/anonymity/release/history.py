@@ -347,7 +347,6 @@ def complete(records: list[ReleaseRecord]) -> list[ReleaseRecord]:
 
 
 def _digest(table: pa.Table) -> str:
-    """Return a digest of the columns of a released table."""
     sink = pa.BufferOutputStream()
     plain = table.combine_chunks().replace_schema_metadata(None)
     with pa.ipc.new_stream(sink, plain.schema) as out:

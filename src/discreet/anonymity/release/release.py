@@ -155,14 +155,9 @@ class Release:
         return frame
 
     def save(
-        self,
-        path: str | Path,
-        *,
-        form: str = "text",
-        escape_formulas: bool = False,
-        csv_dialect: str = "input",
+        self, path: str | Path, *, form: str = "text", escape_formulas: bool = False, csv_dialect: str = "input",
         booking: Reservation | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Write the table and, next to it, the guarantee as ``<name>.guarantee.json``.
 
         The guarantee is sealed over the bytes of the file, so `discreet audit` notices a change of either. A release
@@ -274,7 +269,6 @@ def promise(
     plan: TablePlan, rules: Rules, figures: Mapping[str, Any], delivery: Delivery, method: str,
     settings: Mapping[str, Any] | None, notes: Sequence[str], seeded: bool,
 ) -> Guarantee:  # fmt: skip
-    """Make the guarantee of a release of cells; ``figures`` are counts and the levels ``reached``."""
     counted, output, identifiers = dict(figures), delivery.output, delivery.identifiers
     unit = plan.domain.unit
     called = unit.called if isinstance(unit, Person) and unit.column == plan.person else "person"
@@ -320,7 +314,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _kept_by(table: Table, own: IntArray, rows: IntArray, persons: bool = True) -> dict[str, Any]:
-    """Measure the cost of the kept columns of released rows, given their cells, and find nearly unique columns."""
     counter = KeptCounter(table.plan, persons)
     if counter.columns:
         picked = pa.array(rows)
@@ -360,7 +353,6 @@ def _bounds(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
 
 
 def number_array(grid: Grid, values: FloatArray, whole: bool) -> pa.Array:
-    """Write numbers of a column as Arrow: dates, times and whole ones as such, NaN as missing."""
     if isinstance(grid.column, (Date, Time, Code)):
         return date_array(values) if isinstance(grid.column, Date) else grid.column.array(values)
     missing = np.isnan(values)
@@ -403,7 +395,6 @@ def _sample(table: Table, cells: Cells, stream: Any) -> tuple[dict[str, pa.Array
 
 
 def _below_each(bounds: IntArray, stream: Any) -> IntArray:
-    """Draw a uniform number below each bound: one draw for each distinct bound."""
     drawn = np.zeros(len(bounds), np.int64)
     for bound in np.unique(bounds):
         if bound > 1:

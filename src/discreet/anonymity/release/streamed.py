@@ -5,8 +5,6 @@ same rules as in memory. The second pass writes the rows and counts them again: 
 written rows keep the guarantee.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -37,16 +35,9 @@ from discreet.errors import DataSourceError, InvalidArgument
 
 
 def release_file(
-    data: Any,
-    target: str | Path,
-    plan: TablePlan,
-    rules: Rules,
-    partition: FrozenPartition,
-    delivery: Delivery,
-    *,
-    method: str,
-    notes: Sequence[str] = (),
-) -> WrittenTable:
+    data: Any, target: str | Path, plan: TablePlan, rules: Rules, partition: FrozenPartition, delivery: Delivery, *,
+    method: str, notes: Sequence[str] = (),
+) -> WrittenTable:  # fmt: skip
     """Release a table to a file; see `Partitioner.transform_file`. ``data`` is read twice."""
     if delivery.output == "sample":
         raise InvalidArgument("output", "sample", "interval or center in a file", 'output="interval"')

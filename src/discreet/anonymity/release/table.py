@@ -54,12 +54,10 @@ class TablePlan:
 
     @property
     def persons(self) -> dict[str, Column | None]:
-        """The columns that say whose row it is, with their declarations."""
         return {name: self.domain.column(name) for name in self.identifiers}
 
     @property
     def passed(self) -> list[str]:
-        """The columns that are passed on: sensitive ones, the target, and those that are kept."""
         return list(dict.fromkeys([*self.sensitive, *([self.target] if self.target else []), *self.keep]))
 
     @classmethod
@@ -146,13 +144,11 @@ class Table:
 
     @cached_property
     def persons(self) -> IntArray | None:
-        """The person of each row, as numbers; None without a person column."""
         name = self.plan.person
         return None if name is None else person_codes(self.identifiers[name], self.plan.domain.column(name))
 
     @property
     def entries(self) -> PlaceCounts:
-        """The rows by sensitive values and person, all at one place."""
         return PlaceCounts(np.zeros(self.n, np.int64), self.sensitive, self.persons, np.ones(self.n, np.int64))
 
     def bin_counts(self, j: int) -> IntArray:
@@ -177,7 +173,6 @@ class Table:
         )
 
     def placed(self, _: Any, leaf: IntArray) -> PlaceCounts:
-        """Return the rows by leaf of a tree, sensitive values and person."""
         return replace(self.entries, place=leaf)
 
 
@@ -279,7 +274,6 @@ def refuse_unknown(label: str, given: Mapping[str, Any], quasi: Sequence[str]) -
 
 
 def without_values(column: Any) -> SchemaError:
-    """Return the error about a quasi-identifier without a single declared value."""
     if not isinstance(column, Categorical):
         what = f"a {column.kind}" if isinstance(column, (Date, Time, Code)) else "a number"
         said = f"quasi-identifier {column.name!r} has no value in any row that can be read as {what}"

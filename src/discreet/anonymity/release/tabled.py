@@ -4,8 +4,6 @@
 table of counts takes a few bytes per place (`PlaceCounter`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -71,7 +69,6 @@ class TabledCounts:
     places: AnyArray
 
     def held(self, chosen: AnyArray) -> IntArray:
-        """Return how many of the rows in the chosen places have each of the entries of ``sensitive``."""
         return np.asarray(_held(self.counts, chosen)[self.code >= 0])
 
     def tables(self, kept: AnyArray) -> Iterator[tuple[int, IntArray]]:
@@ -137,7 +134,6 @@ class Counter:
         return self.coded(codes[0], list(codes[1:]), rows)
 
     def coded(self, place: IntArray, codes: Sequence[IntArray], rows: IntArray) -> PlaceCounts:
-        """Return entries whose values are given by their numbers, column by column."""
         own = dict(zip(self.names, codes, strict=True))
         told = [n for n in self._plan.sensitive if n in own]
         coded = tuple(self.values[n].coded(self._plan.domain, n, own[n]) for n in told)
@@ -174,7 +170,6 @@ class PlaceCounter(Counter):
             self._table.add(place if self._before is None else self._before[place], value, rows)
 
     def counts(self) -> PlaceCounts | TabledCounts:
-        """Return the table, or the entries if there are too many values for one."""
         if self._table is None:
             return self.result()
         counts = self._table.counts

@@ -82,7 +82,6 @@ class PublishedRows:
     label: str = ""
 
     def broken(self, history: IntArray) -> IntArray:
-        """Return the histories by which this table would break its promise."""
         found, own = np.unique(history[self.record], return_inverse=True)
         broken: IntArray = found[~self.rules.kept(own.ravel(), self.sensitive, self.persons)]
         return broken
@@ -216,18 +215,15 @@ def facts_together(past: EarlierReleases, node: IntArray, rules: Rules, table: T
 
 
 def broken_rows(past: EarlierReleases, node: IntArray, rules: Rules, table: Table) -> BoolArray:
-    """Return which rows are published in a group that breaks a rule of some table."""
     return np.asarray(past.rows_of(broken_records(past, node, rules, table)) & (node >= 0))
 
 
 def broken_records(past: EarlierReleases, node: IntArray, rules: Rules, table: Table) -> BoolArray:
-    """Return which records have a history by which some table breaks its promise."""
     _, history = past.histories(node)
     return np.isin(history, _broken(past, node, history, rules, table))
 
 
 def refuse_broken(past: EarlierReleases, node: IntArray, rules: Rules, table: Table) -> None:
-    """Refuse places that would identify someone."""
     if (bad := broken_records(past, node, rules, table)).any():
         _refuse(past, bad, past.histories(node)[1], rules)
 
@@ -393,7 +389,6 @@ def _said(declared: Mapping[str, Any]) -> str:
 
 
 def _numbers(pieces: Sequence[pa.Array]) -> IntArray:
-    """Number the texts of a column that comes in pieces, in the order of the texts."""
     encoded = pc.dictionary_encode(pa.concat_arrays(pieces))
     rank = np.argsort(np.asarray(pc.sort_indices(encoded.dictionary), np.int64))
     return rank[np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)]

@@ -1,9 +1,8 @@
 """Equivalence classes of a table by factorising: columns are numbered, the numbers joined, no row compared twice."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -53,8 +52,7 @@ class Joint:
     ordered: bool
 
     @classmethod
-    def of(cls, classes: IntArray, column: CodedColumn, rows: IntArray) -> Joint:
-        """Count the pairs of class and value; ``rows`` are the rows of each entry."""
+    def of(cls, classes: IntArray, column: CodedColumn, rows: IntArray) -> Self:
         levels = len(column.labels)
         size = _rows(classes, rows)
         pairs = classes * levels + column.codes
@@ -75,7 +73,6 @@ class Joint:
 
     @property
     def share(self) -> FloatArray:
-        """Share p of each pair's value in its class."""
         return np.asarray(self.count / self.size[self.cls])
 
     def per_class(self, amounts: FloatArray) -> FloatArray:

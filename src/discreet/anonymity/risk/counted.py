@@ -184,7 +184,6 @@ class ValueTally:
         self._kept: list[tuple[SmallIntArray, IntArray]] = []
 
     def add(self, columns: Sequence[Any], counts: IntArray | None = None) -> None:
-        """Take in rows: a number per row from every column."""
         n = len(columns[0])
         if not n:
             return

@@ -3,12 +3,10 @@
 An *entry* is a combination of quasi-identifiers, sensitive values and person that occurs, with its number of rows.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -32,7 +30,7 @@ class Entries:
     quasi: tuple[str, ...]
 
     @classmethod
-    def read(cls, table: Any, quasi: Sequence[str], others: Sequence[str], persons: Sequence[str] = ()) -> Entries:
+    def read(cls, table: Any, quasi: Sequence[str], others: Sequence[str], persons: Sequence[str] = ()) -> Self:
         """Count the rows of a table by their values; ``persons`` name persons and households.
 
         Quasi-identifiers are compared as spelled, because a spelling can distinguish rows of a release.
@@ -52,14 +50,13 @@ class Entries:
 
     @property
     def gaps(self) -> BoolArray:
-        """Say which entries miss a quasi-identifier."""
         found = np.zeros(len(self.counts), bool)
         for name in self.quasi:
             found |= self.codes[name] == MISSING
         return found
 
-    def only(self, kept: BoolArray) -> Entries:
-        return Entries(self.values, {n: c[kept] for n, c in self.codes.items()}, self.counts[kept], self.quasi)
+    def only(self, kept: BoolArray) -> Self:
+        return type(self)(self.values, {n: c[kept] for n, c in self.codes.items()}, self.counts[kept], self.quasi)
 
     def classes(self) -> IntArray:
         """Return the class of every entry: equal quasi-identifiers, a missing one being a value of its own."""
@@ -82,7 +79,6 @@ class Entries:
         return {name: _separation(counts[counts > 0], self.n) for name, counts in sizes.items()}
 
     def joint(self, classes: IntArray, name: str) -> tuple[Joint, CodedColumn]:
-        """Return how often each value of a sensitive column occurs in each class."""
         # Entries may have been left out, and with them values: a distance by order counts the steps between the others.
         coded = self.values[name].coded(None, name, self.codes[name]).compact()
         return Joint.of(classes, coded, self.counts), coded
@@ -107,7 +103,6 @@ class Entries:
         return found
 
     def matches(self, population: Any) -> IntArray:
-        """Count for every entry the people of a population with the same quasi-identifiers."""
         tally, known = ValueTally(), None
         for batch, counts in counted_columns(engines.open(population), self.quasi):
             if known is None:

@@ -7,8 +7,6 @@ original rows of a group have, over all that the original table has: it is not p
 (bounds, categories, format of the file), as the release read it.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -102,7 +100,6 @@ def information_loss(released: Any, entries: Entries, classes: IntArray, origina
 
 
 def loss_rows(found: dict[str, Any] | None) -> list[tuple[str, str, str]]:
-    """Return the loss for a table of figures: measure, value, meaning."""
     loss, told = found or {}, {
         "printed": ("as printed", "0 %: every cell is exact; 100 %: every cell admits any value (NCP)"),
         "occurring": ("of occurring values", "the same, from the values that the original rows of a group have"),
@@ -205,7 +202,6 @@ def _inside(read: Stretches, c: int, numbers: Any) -> BoolArray:
 
 
 def _places(texts: Any, known: Any) -> IntArray:
-    """Return the place of each text among known ones, -1 for others and for missing ones."""
     found = pc.index_in(texts, value_set=known, skip_nulls=True).fill_null(-1)
     return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
 
@@ -327,7 +323,6 @@ def read_cells(released: pa.Table, column: Column, legend: Legend) -> Stretches 
 
 
 def _right(released: pa.Table, column: Column, facts: Mapping[str, Any]) -> FloatArray:
-    """Return the share of each row that counts by a column have in the right place."""
     if isinstance(column, Categorical):
         sets = _sets(released, column, facts)
         open_to: FloatArray = np.maximum(sets.members.sum(axis=1), 1).astype(np.float64)

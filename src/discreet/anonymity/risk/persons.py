@@ -19,7 +19,6 @@ from discreet.engines.tables import key_codes, same_key
 
 
 def person_codes(column: Any, declared: Column | None = None) -> IntArray:
-    """Number the persons of a column as declared; all missing ones get one number."""
     return key_codes(same_key(column, declared))
 
 

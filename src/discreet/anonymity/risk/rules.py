@@ -340,7 +340,6 @@ def growth_rules(rules: Rules, blind: bool) -> Rules:
 
 
 def check_blind(rules: Rules, of: Any, sensitive: Sequence[CodedColumn], persons: Any = None, rows: Any = None) -> None:
-    """Refuse cells that fail l or t."""
     found = rules.measure(of, sensitive, persons, rows)
     if not found.ok:
         reached = {name: value for name, value in found.to_dict().items() if name in ("l", "t")}

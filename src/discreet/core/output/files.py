@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import stat
 import sys
@@ -195,6 +196,14 @@ def write_whole(path: str | Path, data: bytes | str, *, private: bool = False, s
         out.keep()
 
 
+def read_whole(path: str | Path, what: str = "path") -> bytes:
+    """Return the bytes of a file that an argument, ``what``, names."""
+    try:
+        return Path(path).expanduser().read_bytes()
+    except OSError as error:
+        raise DataSourceError(f"{what}: cannot read {str(path)!r} ({error.strerror}); check the path") from None
+
+
 def after_promise(path: str | Path, sealed: Any, put: Callable[[], None]) -> None:
     """Write the guarantee of a table, then let ``put`` rename the table.
 
@@ -222,6 +231,20 @@ def sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def read_json(text: str | bytes) -> Any:
+    """Read JSON in which no field occurs twice and no number is NaN or infinite; `ValueError` otherwise."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("a field occurs twice")
+        return dict(pairs)
+
+    def refuse(word: str) -> Any:
+        raise ValueError(f"{word} is not a number")
+
+    return json.loads(text, object_pairs_hook=once, parse_constant=refuse)
 
 
 def promise_place(path: str | Path) -> Path:

@@ -37,7 +37,6 @@ def order(n: int, stream: noise.Generator) -> IntArray:
 
 
 def half(n: int, stream: noise.Generator) -> BoolArray:
-    """Mark a random half of n items; the smaller part if n is odd."""
     marked = np.zeros(n, bool)
     marked[order(n, stream)[: n // 2]] = True
     return marked

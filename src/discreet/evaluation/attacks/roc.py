@@ -358,7 +358,6 @@ def _placements(scores: FloatArray, others: FloatArray) -> FloatArray:
 
 
 def roc_curve(scores: FloatArray, control_scores: FloatArray) -> Roc:
-    """Return the shares called members at every distinct score."""
     # By rank, since scores may be infinite.
     values, ranks = np.unique(np.concatenate([scores, control_scores]), return_inverse=True)
     truth = np.repeat([1, 0], [len(scores), len(control_scores)])

@@ -45,7 +45,6 @@ class Game:
     batch: bool
 
     def releases(self, side: int, size: int, *place: int) -> Any:
-        """Return ``size`` releases of one input, as a list or an array."""
         rng = numpy_stream(self.root, side, *place)
         if not self.batch:
             return [self.mechanism(self.inputs[side], rng) for _ in range(size)]
@@ -142,21 +141,11 @@ _LEAST, _FEWEST = 50, 10
 
 
 def audit(
-    mechanism: Callable[..., Any],
-    data: Any,
-    neighbour: Any,
-    trials: int = 100_000,
-    confidence: float = 0.99,
-    *,
-    epsilon: float | None = None,
-    delta: float = 0.0,
-    features: Callable[[Any], Any] | None = None,
-    batch: bool = False,
-    workers: int | None = None,
-    time_budget: float | None = None,
-    progress: bool | None = None,
+    mechanism: Callable[..., Any], data: Any, neighbour: Any, trials: int = 100_000, confidence: float = 0.99, *,
+    epsilon: float | None = None, delta: float = 0.0, features: Callable[[Any], Any] | None = None,
+    batch: bool = False, workers: int | None = None, time_budget: float | None = None, progress: bool | None = None,
     random_state: object = None,
-) -> AuditResult:
+) -> AuditResult:  # fmt: skip
     """Bound the ε of a mechanism from below by running it on two neighbouring inputs.
 
     Parameters
@@ -285,7 +274,6 @@ def _gathered(
 
 
 def _affordable(pairs: int, speed: float, begun: float, seconds: float | None) -> int:
-    """Return how many runs to count; fixed before the first of them."""
     if seconds is None:
         return pairs
     left = begun + seconds - time.monotonic()

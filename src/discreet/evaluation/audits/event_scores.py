@@ -175,7 +175,6 @@ class Classifier:
 
 
 def row_keys(X: FloatArray) -> WordArray:
-    """Return a 64-bit hash of each row. A collision makes an event coarser, not wrong."""
     bits = np.ascontiguousarray(X + 0.0).view(np.uint64)  # + 0.0 makes -0.0 equal to 0.0
     keys = np.full(len(X), _MIX[1], np.uint64)
     with np.errstate(over="ignore"):

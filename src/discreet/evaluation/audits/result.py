@@ -95,7 +95,6 @@ def _chance(n: int, mean: float, epsilon: float, claimed: float, miss: float, de
 
 
 def read_claim(epsilon: object) -> float | None:
-    """Check a claimed ε, which may be 0 or infinite; None without a claim."""
     if epsilon is None:
         return None
     if isinstance(epsilon, (int, float)) and not isinstance(epsilon, bool) and epsilon == 0:

@@ -3,8 +3,6 @@
 Histogram gradient boosting (scikit-learn) takes numbers, categories and missing values as they are. No tuning.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -187,7 +185,6 @@ def _accuracy(truth: FloatArray, guess: FloatArray) -> float:
 def _fitted(
     kind: Callable[..., Any], X: FloatArray, y: Any, numeric: BoolArray, stream: noise.Generator
 ) -> tuple[Any, BoolArray]:
-    """Return a booster, and the columns that have any value."""
     kept = np.asarray((~np.isnan(X)).any(axis=0))
     if not kept.any():
         X, kept = np.zeros_like(X), np.ones(X.shape[1], bool)

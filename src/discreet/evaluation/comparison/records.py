@@ -1,7 +1,5 @@
 """Distances of synthetic rows to real ones, and a membership attack on releases that can be repeated."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -58,7 +56,6 @@ def closeness(
     columns: Columns, real: FloatArray, other: FloatArray, holdout: FloatArray | None, level: float,
     stream: noise.Generator,
 ) -> Closeness:  # fmt: skip
-    """Measure the distances of some synthetic rows and of the baseline to all real rows."""
     most = min(max(_MOST_PAIRED // len(real), _FEWEST), _LOOKED_FOR)
 
     def some(values: FloatArray) -> IntArray:

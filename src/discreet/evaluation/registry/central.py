@@ -130,7 +130,6 @@ def _drawn_classes() -> AuditedMechanism:
 
 
 def _drawn(settings: tuple[int, float, float], rows: Any, rng: Any) -> Any:
-    """Return how many rows of each of two classes are shown."""
     domain = Domain.box(-1.0, 1.0)
     method = anonymity.SampledGeneralization(*settings, domain=domain, grid=2, levels={}, random_state=rng)
     with warnings.catch_warnings():
@@ -175,7 +174,6 @@ def _pairs(domain: Domain) -> tuple[NeighbourPair, ...]:
 
 
 def _fit(method: Any, rows: Any, rng: Any) -> Any:
-    """Fit a method anew; the fitted object is the release."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DiscreetWarning)  # so few rows look like none
         fitted = base.clone(method).set_params(random_state=rng).fit(np.asarray(rows))
@@ -183,7 +181,6 @@ def _fit(method: Any, rows: Any, rng: Any) -> Any:
 
 
 def _published(method: Any, rows: Any, rng: Any) -> FloatArray:
-    """Fit a model anew; return what it published."""
     fitted = base.clone(method).set_params(random_state=rng).fit(np.asarray(rows))
     return np.append(fitted.moments_.values, getattr(fitted, "gradient_", ()))
 

@@ -81,7 +81,6 @@ def _elastic() -> Iterator[AuditedMechanism]:
 
 
 def _local() -> Iterator[AuditedMechanism]:
-    """Yield the perturbers that promise ε for any two rows."""
     corners = (
         NeighbourPair("opposite corners", (0.0, 0.0), (1.0, 1.0)),
         NeighbourPair("a corner and the middle", (0.0, 0.0), (0.5, 0.5)),

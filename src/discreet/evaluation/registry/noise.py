@@ -73,7 +73,6 @@ def _choices() -> Iterator[AuditedMechanism]:
 
 
 def _columns(spread: FloatArray) -> tuple[NeighbourPair, ...]:
-    """Return neighbours of numbers from 0 to 1."""
     ties = np.full(5, 0.5)
     return (
         NeighbourPair("no one against one row at the end", np.empty(0), np.ones(1)),

@@ -116,6 +116,5 @@ def _few() -> pa.Table:
 
 
 def _copied(released: pa.Table, raw: pa.Table) -> list[float]:
-    """Return the published numbers that equal that of a row."""
     shown = {float(x) for cell in released["age"].to_pylist() for x in _NUMBER.findall(str(cell))}
     return sorted(shown & set(raw["age"].to_pylist()))

@@ -21,17 +21,9 @@ from discreet.evaluation.table_attacks.columns import Column, ColumnSpace, Predi
 
 
 def singling_out(
-    released: Any,
-    original: Any,
-    control: Any,
-    *,
-    columns: Sequence[str] | None = None,
-    attacks: int = 2000,
-    domain: Domain | None = None,
-    person: str | None = None,
-    confidence: float = 0.95,
-    random_state: Any = None,
-) -> AttackResult:
+    released: Any, original: Any, control: Any, *, columns: Sequence[str] | None = None, attacks: int = 2000,
+    domain: Domain | None = None, person: str | None = None, confidence: float = 0.95, random_state: Any = None,
+) -> AttackResult:  # fmt: skip
     """Make predicates from released rows and count those that are true of exactly one person.
 
     Parameters
@@ -101,17 +93,9 @@ def singling_out(
 
 
 def linkability(
-    released: Any,
-    original: Any,
-    control: Any,
-    *,
-    columns: tuple[Sequence[str], Sequence[str]],
-    attacks: int = 2000,
-    domain: Domain | None = None,
-    person: str | None = None,
-    confidence: float = 0.95,
-    random_state: Any = None,
-) -> AttackResult:
+    released: Any, original: Any, control: Any, *, columns: tuple[Sequence[str], Sequence[str]], attacks: int = 2000,
+    domain: Domain | None = None, person: str | None = None, confidence: float = 0.95, random_state: Any = None,
+) -> AttackResult:  # fmt: skip
     """Link two halves of a person's record, known from two sources, through the released table.
 
     Parameters
@@ -163,19 +147,10 @@ def linkability(
 
 
 def inference(
-    released: Any,
-    original: Any,
-    control: Any,
-    *,
-    secret: str,
-    known: Sequence[str],
-    tolerance: float = 0.05,
-    attacks: int = 2000,
-    domain: Domain | None = None,
-    person: str | None = None,
-    confidence: float = 0.95,
+    released: Any, original: Any, control: Any, *, secret: str, known: Sequence[str], tolerance: float = 0.05,
+    attacks: int = 2000, domain: Domain | None = None, person: str | None = None, confidence: float = 0.95,
     random_state: Any = None,
-) -> AttackResult:
+) -> AttackResult:  # fmt: skip
     """Guess a column of a person of whom some others are known.
 
     Parameters
@@ -228,17 +203,9 @@ def inference(
 
 
 def nearest_record(
-    released: Any,
-    original: Any,
-    control: Any,
-    *,
-    columns: Sequence[str] | None = None,
-    attacks: int = 2000,
-    domain: Domain | None = None,
-    person: str | None = None,
-    confidence: float = 0.95,
-    random_state: Any = None,
-) -> ScoredAttack:
+    released: Any, original: Any, control: Any, *, columns: Sequence[str] | None = None, attacks: int = 2000,
+    domain: Domain | None = None, person: str | None = None, confidence: float = 0.95, random_state: Any = None,
+) -> ScoredAttack:  # fmt: skip
     """Tell people in the release from others by how near the nearest released row is.
 
     Parameters
@@ -270,7 +237,6 @@ def nearest_record(
 
 
 def _guess(space: ColumnSpace, hidden: Column, people: Any, stream: noise.Generator) -> Any:
-    """Guess from the nearest released rows; NaN where they say nothing."""
     released = hidden.released
     if isinstance(released, Stretches):
         return guess_numbers(people, *space.combinations, released.center[released.code[space.rows]])
@@ -299,7 +265,6 @@ def _members(released: Sets) -> tuple[IntArray, IntArray]:
 
 
 def _some(n: int, most: int, stream: noise.Generator) -> IntArray:
-    """Return at most ``most`` of n numbers, drawn without replacement."""
     return np.arange(n) if n <= most else draws.order(n, stream)[:most]
 
 
@@ -436,7 +401,6 @@ def nearest_distances(values: Any, numeric: Any, low: Any, high: Any, gaps: Any,
 
 @jit
 def _nearest(values: Any, t: int, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, tied: Any) -> int:
-    """Write the nearest combinations to ``tied`` and return their number."""
     best, ties = np.inf, 0
     for c in range(low.shape[1]):
         limit = best + 1e-12

@@ -21,6 +21,7 @@ from discreet.local.numbers.mean_vectors import MeanVector
 from discreet.local.oracles.local_hashing import LocalHashing
 from discreet.local.strings.prefix import PrefixExtension
 from discreet.local.strings.puzzle import FragmentPuzzle
+from discreet.local.tasks.sealing import MOST_BATCH, Shuffle, sealed_size
 from discreet.local.wire import binary
 
 _FORMAT, _VERSION = "discreet.task", 1
@@ -113,6 +114,7 @@ class Task(DeclaredValue):
         default=None,
         help="Labels of the values 0..d-1, of several numbers, or the values to estimate: a list or a `PublicFile`.",
     )
+    shuffle: Any = option(default=None, help="A `Shuffle`, if reports are mixed before the collector sees them.")
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, Mechanism):
@@ -145,6 +147,12 @@ class Task(DeclaredValue):
             raise InvalidArgument("mechanism", f"{m.NAME} without a pool", "one whose counts have a fixed size", fix)
         if isinstance(m, PrefixExtension) and m.bits is not None:
             raise InvalidArgument("mechanism", f"{m.NAME} of whole numbers", "one of texts, in a task", "bits=None")
+        if self.shuffle is not None and not isinstance(self.shuffle, Shuffle):
+            fix = "shuffle=dc.local.Shuffle(...)"
+            raise InvalidType("shuffle", type(self.shuffle).__name__, "a Shuffle, or None", fix)
+        most = MOST_BATCH // 2 // sealed_size(m.layout.size)
+        if self.shuffle is not None and self.shuffle.batch > most:
+            raise InvalidArgument("batch", self.shuffle.batch, f"at most {most} reports of this size", f"batch={most}")
 
     def _check_labels(self) -> None:
         domain = getattr(self.mechanism, "domain", getattr(self.mechanism, "candidates", None))
@@ -212,6 +220,7 @@ class Task(DeclaredValue):
             "coins": self.coins, "candidates": list(listed) if isinstance(listed, tuple) else listed,
             "epsilon": str(self.epsilon.exact), "per_day": str(self.per_day.exact),  # type: ignore[attr-defined]
             **{name: getattr(self, name) for name in _AS_THEY_ARE},
+            **({} if self.shuffle is None else {"shuffle": self.shuffle.to_dict()}),
         }  # fmt: skip
 
     def to_json(self) -> str:
@@ -239,6 +248,7 @@ class Task(DeclaredValue):
                 mechanism_from_dict(facts["mechanism"]),
                 per_day=written_amount(facts["per_day"]),  # type: ignore[arg-type]
                 candidates=_read_candidates(facts["candidates"]),
+                shuffle=Shuffle.from_dict(facts.get("shuffle")),
                 **{name: facts[name] for name in _AS_THEY_ARE},
             )
             same = task.to_json() == (text if isinstance(text, str) else text.decode("utf-8"))

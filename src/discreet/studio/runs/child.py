@@ -124,7 +124,6 @@ def _collect(folder: Path, kind: str, figures: dict[str, Any], files: dict[str, 
 
 
 def _files(folder: Path, files: dict[str, Path]) -> dict[str, str]:
-    """Return the files to download: those of the folder, each table with its guarantee."""
     found = {name: os.path.relpath(path, folder) for name, path in files.items()}
     for name, path in files.items():
         promise = promise_place(path)

@@ -129,7 +129,6 @@ class Supervisor:
         return Run.read(run.folder)
 
     def close(self) -> None:
-        """End all runs of this server, and wait until they have."""
         with self._guard:
             mine = list(self._mine.items())
         for _, (process, _) in mine:

@@ -44,7 +44,6 @@ class Sheet:
 
     @classmethod
     def of_names(cls, names: Iterable[str], dialect: Dialect | None = None) -> Sheet:
-        """Begin with the names of a header."""
         plain = _plain(names)
         source = {} if dialect is None else dialect.to_dict()
         return cls({name: {} for name in plain}, order=plain, rest={"source": source} if source else {})
@@ -69,7 +68,6 @@ class Sheet:
 
     @classmethod
     def of_text(cls, text: str) -> Sheet:
-        """Read the text of a schema file, complete or not."""
         try:
             table = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -129,7 +127,6 @@ class Sheet:
         return read_dialect(self.rest.get("source"))
 
     def held(self, name: str) -> dict[str, Any]:
-        """Return what is declared of a column, used or not."""
         return self.columns.get(name) or self.unused.get(name) or {}
 
     def texts(self, name: str) -> dict[str, str]:
@@ -137,7 +134,6 @@ class Sheet:
         return {**shown, "role": UNUSED} if name in self.unused else shown
 
     def domain(self) -> Domain:
-        """Return the declared columns; refused while some wait."""
         return Domain(lists.beside(self.columns, self.folder), **self.rest)
 
     def problem(self) -> str:
@@ -200,7 +196,6 @@ class Sheet:
             self.rest["unit"] = "row"
 
     def set_facts(self, text: str) -> None:
-        """Take over rules, functions and impossible combinations, as they are written in a schema file."""
         try:
             told = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -210,7 +205,6 @@ class Sheet:
         self.rest = {**{k: v for k, v in self.rest.items() if k not in FACTS}, **told}
 
     def facts(self) -> str:
-        """Return rules, functions and impossible combinations as they are written in a schema file."""
         return write_toml({key: self.rest[key] for key in FACTS if self.rest.get(key)})
 
     def replace_by(self, text: str) -> None:
@@ -238,7 +232,6 @@ class Sheet:
             self.rest["source"] = {"looked": looked, **self.rest["source"]}
 
     def add_codebook(self, book: Mapping[str, dict[str, Any]]) -> int:
-        """Take over what a codebook declares of columns that wait, and return of how many."""
         own = of_header(book, [name for name in self.order if name in self.columns])
         taken = [name for name in self.waiting if own.get(name)]
         for name in taken:

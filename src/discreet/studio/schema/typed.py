@@ -68,7 +68,6 @@ def _end(value: Any) -> str:
 
 
 def written_list(categories: Iterable[Any]) -> str:
-    """Return categories in a line, with quotation marks where one holds a comma or a semicolon."""
     return ", ".join(map(_quoted, map(category_text, categories)))
 
 

@@ -110,7 +110,6 @@ def _elsewhere(studio: Studio, project: Project) -> list[str]:
 
 
 def _place(studio: Studio, project: Project) -> Path:
-    """Return the path of a new account: next to the table, or in the folder of projects."""
     near = Path(project.source).parent
     own = studio.workspace.home / "accounts"
     uploaded = not project.source or project.folder in Path(project.source).parents
@@ -172,7 +171,6 @@ def open_file(visit: Visit) -> Response:
 
 
 def annotate(visit: Visit) -> Response:
-    """Write what became of a lost reservation; its price stays."""
     number = visit.text("entry")
     entry = int(number) if number.isdecimal() and len(number) < 9 else 0
     _account(visit).annotate(entry, visit.text("text"))

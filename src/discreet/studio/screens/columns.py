@@ -39,7 +39,6 @@ def show(visit: Visit) -> Response:
 
 
 def _doubts(project: Project, sheet: Sheet) -> dict[str, list[str]] | None:
-    """Return the names of columns whose first rows contradict their declarations, without values."""
     if sheet.waiting or sheet.absent or sheet.problem():
         return None
     found = examine(sheet.domain().without_functions(), project.source, _LOOK)
@@ -183,7 +182,6 @@ def _anchor(sheet: Sheet, name: str) -> str:
 
 
 def _next(sheet: Sheet, name: str) -> str:
-    """Return the next column that waits, after one and then from the top."""
     waiting = sheet.waiting
     later = [w for w in waiting if name in sheet.order and sheet.order.index(w) > sheet.order.index(name)]
     return next(iter([*later, *waiting]), "")
@@ -221,7 +219,6 @@ def in_words(declared: Mapping[str, Any], t: T) -> str:
 
 
 def known_key(offer: KnownKind) -> str:
-    """Return the name of an offer's source in the catalogue."""
     return re.sub(r"\W+", "_", offer.source).strip("_").lower()
 
 

@@ -56,7 +56,6 @@ def _page(visit: Visit, **content: Any) -> Response:
 
 
 def start(visit: Visit) -> Response:
-    """Start what the page offered; once, however often the form is sent."""
     project, number = visit.project, _whole(visit.form.get("number"))
     if (project.runs / str(number)).exists():
         return visit.to(f"release/{number}")
@@ -76,7 +75,6 @@ def start(visit: Visit) -> Response:
 
 
 def again(visit: Visit) -> Response:
-    """Go on with a run that did not end well."""
     run, attempt = _run(visit), _whole(visit.form.get("attempt"))
     if run.asked["account"] and (why := forgotten(visit.studio.workspace, run.asked["account"])):
         raise DataSourceError(why)
@@ -154,7 +152,6 @@ def _whole(text: Any) -> int:
 
 
 def _told(run: Run) -> dict[str, Any]:
-    """Return what only this run's page says: its outputs, or what going on would cost."""
     if run.state == "done":
         sizes = {name: run.path(name).stat().st_size for name in run.files if run.path(name).is_file()}
         return {"sizes": sizes}

@@ -24,7 +24,6 @@ def show(visit: Visit) -> Response:
 
 
 def shown(visit: Visit, release: Released) -> dict[str, Any]:
-    """Return what `results.html` draws. ``waiting`` is true while something is being computed."""
     project, asked, t = visit.project, visit.query, visit.t
     facts = facts_of(visit.studio.later, project, release)
     made: dict[str, Any] = {"release": release, "facts": facts, "waiting": facts is None}
@@ -60,7 +59,6 @@ def _whole(text: str, most: int) -> int:
 
 
 def _synopsis(visit: Visit, release: Released, made: dict[str, Any]) -> None:
-    """Draw two columns against each other, and answer a question."""
     asked, facts, t = visit.query, made["facts"], visit.t
     known = (str(release.file), *release.stamp)
     declared = [c["name"] for c in facts["columns"]]

@@ -69,7 +69,6 @@ def said(project: Project) -> dict[str, Any] | None:
 
 
 def _files(source: str) -> list[os.stat_result]:
-    """Return the facts of the files behind a path, a folder or a pattern."""
     if is_address(source):
         return []
     try:

@@ -23,8 +23,8 @@ export function indexedDbStore(name?: string): Store;
 export function fileStore(path: string): Store;
 
 export interface ClientOptions {
-  /** Where the collector is. */
-  url: string;
+  /** Where the collector is, or the shuffler of tasks that name one; or an address for every question. */
+  url: string | Record<string, string>;
   /** For every question the digest of the one task that may ask it; in a list, then those it takes the place of. */
   pins: Record<string, string | string[]>;
   /** The most that one report may cost. */
@@ -76,6 +76,8 @@ export class Device {
 
 /** Write a frame of one report, or of a batch, under a key of 16 fresh random bytes. */
 export function frame(reports: Uint8Array[], key?: Uint8Array): Uint8Array;
+/** Seal the frame of one report to the collector, and the result to the shuffler. Needs X25519 in WebCrypto. */
+export function seal(shuffle: { collector: string; shuffler: string }, digest: string, frame: Uint8Array): Promise<Uint8Array>;
 /** A value as every language has it. */
 export function plain(value: Value): number | bigint | boolean | string | Uint8Array | null;
 export function hex(bytes: Uint8Array): string;

@@ -552,6 +552,10 @@ const KINDS = {
 };
 const isPool = (pool, width) => pool === 1 || isWhole(pool, 1, 2 ** 31 / width);
 const unit = (name) => 1n << (name === "stored" ? 64n : 128n);
+const isShuffle = (x, long) =>
+  has(x, "batch,collector,delta,honest,longest_wait,shuffler") && isWhole(x.batch, 2, 1e6) && isWhole(x.honest, 2, x.batch)
+  && isWhole(x.longest_wait, 1, long) && isHex(x.collector, 64) && isHex(x.shuffler, 64) && x.collector !== x.shuffler
+  && exact(x.delta)[0] > 0n && more([1n, big(x.honest)], exact(x.delta));
 const FIELDS = "candidates,client,closes,coins,epsilon,format,key_window,mechanism,minimum,name,opens,per_day,period,version,wanted";
 
 /** Read a task; refuse all but the one text of a sound one, whose coins cost epsilon and no less than they must. */
@@ -579,7 +583,8 @@ function checked(text) {
     const day = 86400, long = 366 * day;
     if (
       (typeof text !== "string" || (text.length <= 1 << 24 && canonical(task) === text))
-      && has(task, FIELDS) && has(m, fields) && task.format === "discreet.task" && task.version === 1 && task.client === RULES
+      && has(task, task.shuffle ? FIELDS.replace("ve", "shuffle,ve") : FIELDS) && (!task.shuffle || isShuffle(task.shuffle, long))
+      && has(m, fields) && task.format === "discreet.task" && task.version === 1 && task.client === RULES
       && isName(task.name) && isTime(task.opens) && isTime(task.closes) && task.opens < task.closes
       && isWhole(wanted, 1, 1e15) && isWhole(task.minimum, 1, wanted)
       && isWhole(task.period, 60, long) && isWhole(task.key_window, 60, long)
@@ -657,6 +662,30 @@ export function frame(reports, key = random(16)) {
   return joined([16 | (many ? 2 : 0)], key, count, ...reports);
 }
 
+/** HPKE (RFC 9180: X25519, HKDF-SHA256, AES-128-GCM, base mode) of data to a public key, in a context. */
+async function hpke(key, info, data) {
+  const KEM = joined(utf8("KEM"), [0, 32]), ALL = joined(utf8("HPKE"), [0, 32, 0, 1, 0, 1]), X = "X25519", AES = "AES-GCM";
+  const words = (suite, name, rest) => joined(utf8("HPKE-v1"), suite, utf8(name), rest);
+  const extract = (salt, ...more) => hmac(salt, words(...more));
+  const expand = async (secret, size, ...more) => (await hmac(secret, joined([0, size], words(...more), [1]))).subarray(0, size);
+  const own = await subtle.generateKey(X, true, ["deriveBits"]), none = new Uint8Array(32);
+  const sent = new Uint8Array(await subtle.exportKey("raw", own.publicKey));
+  const other = await subtle.importKey("raw", key, X, true, []);
+  const common = new Uint8Array(await subtle.deriveBits({ name: X, public: other }, own.privateKey, 256));
+  const shared = await expand(await extract(none, KEM, "eae_prk", common), 32, KEM, "shared_secret", joined(sent, key));
+  const context = joined([0], await extract(none, ALL, "psk_id_hash", []), await extract(none, ALL, "info_hash", info));
+  const secret = await extract(shared, ALL, "secret", []);
+  const aes = await subtle.importKey("raw", await expand(secret, 16, ALL, "key", context), AES, false, ["encrypt"]);
+  const iv = await expand(secret, 12, ALL, "base_nonce", context);
+  return joined(sent, new Uint8Array(await subtle.encrypt({ name: AES, iv }, aes, data)));
+}
+
+/** Seal the frame of one report to the collector, and the result to the shuffler of its task. */
+export async function seal({ collector, shuffler }, digest, data) {
+  const sealed = (key, name, inside) => hpke(unhex(key), joined(utf8(name), unhex(digest)), inside);
+  return sealed(shuffler, "discreet shuffle 1", await sealed(collector, "discreet frame 1", data));
+}
+
 // ---- where a device remembers
 
 /** Forgets when the page is closed: for experiments only. */
@@ -721,7 +750,7 @@ export class Refused extends Error {
 
 export class Client {
   constructor({ url, pins, report, day, life, store, labels = {}, clock = () => new Date() }) {
-    Object.assign(this, { url: url.replace(/\/+$/, ""), store, labels, clock, devices: new Map(), notBefore: 0 });
+    Object.assign(this, { url, store, labels, clock, devices: new Map(), notBefore: {} });
     this.pins = new Map(entries(pins).map(([question, pin]) => [question, [pin].flat()]));
     const pinned = [...this.pins.values()];
     if (!pinned.length || !pinned.flat().every((pin) => isHex(pin, 64)) || new Set(pinned.map((p) => p[0])).size < pinned.length)
@@ -772,19 +801,26 @@ export class Client {
   /** Try once to send what waits; what is not acknowledged stays. The store is free while the network is waited for. */
   async flush() {
     let sent = 0, refused = 0;
-    const ready = await this.#alone((state) => {
-      this.#frame(state);
-      return state.frames.map((entry) => [...entry, parse(state.tasks[entry[0]].text).key_window]);
+    const down = new Set();
+    const ready = await this.#alone(async (state) => {
+      await this.#frame(state);
+      return state.frames.map((entry) => {
+        const { text, question } = state.tasks[entry[0]];
+        return [...entry, parse(text).key_window, this.#place(question)];
+      });
     });
-    for (const [digest, bytes, first, reports, window] of ready) {
-      if (Date.now() < this.notBefore) break;
+    for (const [digest, bytes, first, reports, window, url] of ready) {
+      if (!url || down.has(url) || Date.now() < this.notBefore[url]) continue;
       const now = this.clock() / 1000;
       let status = 410; // once the collector may have forgotten the key, sending again could count twice
       if (first === null || abs(now - first) < window) {
         await this.#alone((state) => state.frames.forEach((entry) => entry[1] === bytes && (entry[2] ??= now)));
-        status = (await this.#ask(`/v1/tasks/${digest}/reports`, unhex(bytes)))?.status;
+        status = (await this.#ask(url, `/v1/tasks/${digest}/reports`, unhex(bytes)))?.status;
       }
-      if (!status || status >= 500 || [408, 425, 429].includes(status)) break;
+      if (!status || status >= 500 || [408, 425, 429].includes(status)) {
+        down.add(url);
+        continue;
+      }
       await this.#alone((state) => {
         const place = state.frames.findIndex((entry) => entry[1] === bytes);
         if (place < 0) return; // another page was quicker
@@ -828,8 +864,8 @@ export class Client {
     let text = state.tasks[digest]?.text;
     if (text && this.devices.has(question)) return this.devices.get(question);
     if (text === undefined) {
-      const answer = await this.#ask(`/v1/tasks/${digest}`);
-      if (answer?.status !== 200) throw new Refused("task", `no task for "${question}" from ${this.url}`);
+      const url = this.#place(question), answer = await this.#ask(url, `/v1/tasks/${digest}`);
+      if (answer?.status !== 200) throw new Refused("task", `no task for "${question}" from ${url}`);
       text = await answer.text();
     }
     return this.#accept(state, question, digest, text);
@@ -859,8 +895,14 @@ export class Client {
     return device;
   }
 
-  /** Put what is queued into frames, in an order of its own. */
-  #frame(state) {
+  /** Where the reports of a question go. */
+  #place(question) {
+    const { url } = this;
+    return (typeof url === "string" ? url : url[question] ?? "").replace(/\/+$/, "");
+  }
+
+  /** Put what is queued into frames, in an order of its own; one report per frame if they are sealed. */
+  async #frame(state) {
     const coins = new Coins();
     for (const digest of new Set(state.queue.map(([task]) => task))) {
       const bodies = state.queue.filter(([task]) => task === digest).map(([, body]) => unhex(body));
@@ -868,18 +910,19 @@ export class Client {
         const j = coins.below(i + 1);
         [bodies[i], bodies[j]] = [bodies[j], bodies[i]];
       }
+      const { shuffle } = parse(state.tasks[digest].text);
       while (bodies.length) {
-        const part = bodies.splice(0, BATCH);
-        state.frames.push([digest, hex(frame(part)), null, part.length]);
+        const part = bodies.splice(0, shuffle ? 1 : BATCH), made = frame(part);
+        state.frames.push([digest, hex(shuffle ? await seal(shuffle, digest, made) : made), null, part.length]);
       }
     }
     state.queue = [];
   }
 
   /** Make a request that says nothing of the device; nothing comes back if nobody answers. */
-  async #ask(path, body) {
+  async #ask(url, path, body) {
     try {
-      const answer = await fetch(this.url + path, {
+      const answer = await fetch(url + path, {
         method: body ? "POST" : "GET", body,
         headers: body ? { "Content-Type": "application/octet-stream" } : {},
         credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer",
@@ -887,7 +930,7 @@ export class Client {
       });
       const pause = answer.headers.get("Retry-After");
       if (answer.status >= 400 && /^\d{1,9}$/.test(pause ?? ""))
-        this.notBefore = Date.now() + min(1000 * small(pause), LONGEST_PAUSE);
+        this.notBefore[url] = Date.now() + min(1000 * small(pause), LONGEST_PAUSE);
       if (body) await answer.arrayBuffer();
       return answer;
     } catch {
