@@ -1,4 +1,4 @@
-"""A short client of numbers, written from docs/wire-format.md and docs/wire-mechanisms.md alone."""
+"""A short client of numbers, written from docs/wire-format.md and docs/wire-numbers.md alone."""
 
 import hashlib
 import json

@@ -13,7 +13,9 @@ from discreet.evaluation.registry.mechanisms import AuditedMechanism
 
 _KEY = 7
 #: A table of weights, and the values that its reports speak for.
-_OWN: dict[str, Any] = {"weights": ((7, 1, 4), (1, 7, 4), (4, 4, 4)), "supports": ((0,), (1,), (2,))}
+_MORE, _LESS = 2**40, 148_802_717_568  # a ratio just below e^2
+_EVEN = (_MORE + _LESS) // 2
+_OWN: dict[str, Any] = {"weights": ((_MORE, _LESS, _EVEN), (_LESS, _MORE, _EVEN), (_EVEN, _EVEN, _EVEN))}
 _CROWD, _SHUFFLE_DELTA = 40, 0.01
 
 

@@ -48,7 +48,7 @@ def selected_interval(count: FloatArray, error: FloatArray, limit: FloatArray, n
     """
 
     def beyond(f: FloatArray) -> FloatArray:
-        return np.exp(special.log_ndtr((f - count) / error) - special.log_ndtr((f - limit) / error))
+        return np.asarray(np.exp(special.log_ndtr((f - count) / error) - special.log_ndtr((f - limit) / error)))
 
     def ends(level: float) -> tuple[FloatArray, FloatArray]:
         found = []
