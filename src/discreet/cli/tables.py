@@ -138,6 +138,25 @@ def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any
     console.print(told, highlight=False)
 
 
+def show_masked(result: Any) -> None:
+    """Show that a masking promises nothing, what was measured, and the first rows."""
+    show_promise(result.guarantee)
+    linked = result.figures["linked"]
+    console.print(f"[bold]Table.[/] {counted(result.figures['rows'], 'row')}", highlight=False)
+    if result.figures["promises_nothing"]:
+        console.print(
+            "[yellow]This table promises nothing.[/] It is not k-anonymous and has no epsilon. Publish it only if its "
+            "people may be found; otherwise use [cyan]discreet anonymize[/] or [cyan]synthesize[/]."
+        )
+    if linked is not None:
+        console.print(
+            f"[yellow]{100 * linked:.1f} % of the rows were linked with their originals[/] by distance alone."
+        )
+    _files(result)
+    preview(result.artifact.table)
+    warn_if_seeded(result.guarantee.seeded)
+
+
 def show_perturbed(result: Any) -> None:
     """Show the guarantee, its meaning, and the first rows of a noisy table."""
     from discreet.jobs.work import distances
