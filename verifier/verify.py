@@ -395,8 +395,7 @@ class Table:
         need(k >= max(required, least), f"k is {k}, and {max(required, least)} is required or stated")
         need(least >= required, "the stated k is less than the required one")
         return k
-    def numbered(self, name):
-        """Number sensitive values in order, missing ones last; say whether they are numbers, dates or times."""
+    def numbered(self, name):  # sensitive values in order, missing ones last; whether they are numbers, dates or times
         cells, declared = self.columns[name], self.declared.get(name, {})
         bounds, names, given = declared.get("bounds"), declared.get("categories"), {c for c in cells if c is not None}
         known = {str(c): i for i, c in enumerate(names or [])}
@@ -631,9 +630,9 @@ class Signature:
         return made
     def check(self):
         if Ed25519PublicKey is None: raise Unchecked("signatures need the package `cryptography`")
+        key, signature = (bytes.fromhex(self.value[name]) for name in ("public_key", "signature"))
         try:
-            key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(self.value["public_key"]))
-            key.verify(bytes.fromhex(self.value["signature"]), self.bytes())
+            Ed25519PublicKey.from_public_bytes(key).verify(signature, self.bytes())
             need(self.told["key"] == self.key, "its fingerprint is not that of its public key")
         except (InvalidSignature, ValueError):
             raise Wrong("the signature is not one of this statement: one was changed") from None
@@ -796,6 +795,8 @@ class Verdict:
             renamed = "" if thing.file_name in listed else f"; it had another name then: {', '.join(map(called, listed))}"
             if covered: self.say(thing.name, "signature", HOLDS, f"it is what was signed{renamed}")
             elif not renamed: self.say(thing.name, "signature", CONTRADICTED, "another file was signed under this name")
+            elif about == called(thing.file_name + ".signature.json"):
+                self.say(about, "signature", CONTRADICTED, f"it is not about {thing.name}: it was made for other files")
         for file in [file for file in self.files if file.beside is not None]:
             beside = file.file_name + ".guarantee.json"
             if (found.listed(file)[1] or beside in names) and sha256(file.beside) not in digests:
@@ -861,6 +862,7 @@ def verify(paths, page=None, account=None, keys=(), heads=()):
         if path.endswith(".signature.json"): made.read_signature(called(os.path.basename(path)), data)
         elif path == page or data[:64].lstrip().lower().startswith(b"<!doctype html"): made.read_page(path, data)
         else: made.files.append(Given(path))
+    if not made.files and not account: made.say("files", "file", NOT_CHECKED, "no released file was given")
     for file in made.files: made.check_file(file)
     for path in dict.fromkeys([*(thing.path for thing in [*made.files, *made.pages]), account]):
         place = f"{path}.signature.json"
@@ -887,9 +889,7 @@ def main(words=None):
         given = parser.parse_args(words)
         found = verify(given.files, given.page, given.account, given.key, given.head)
     except SystemExit as error: return 3 if error.code else 0
-    except Usage as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 3
+    except Usage as error: return print(f"error: {error}", file=sys.stderr) or 3
     lines = [f"Verdict: {found.to_dict()['verdict']}", *(f"{p['file']} promises: {p['promise']}" for p in found.promises)]
     answers = sorted(found.answers, key=lambda answer: (CONTRADICTED, NOT_CHECKED, HOLDS, NOTE).index(answer["result"]))
     lines += [f"{a['result']}  {a['about']}, {a['check']}: {a['detail']}" for a in answers]

@@ -3,6 +3,7 @@
 import os
 import re
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,15 @@ def _check_workbook(path: Path) -> None:
         raise FormatError(f"{path.name} holds more than one table: other sheets, comments or files")
 
 
+def _mixed(tables: Sequence[pa.Table]) -> dict[str, pa.DataType]:
+    """Return the columns that are texts in some parts and not in others, as texts."""
+    kinds: dict[str, set[pa.DataType]] = {}
+    for name, kind in ((f.name, f.type) for part in tables for f in part.schema if not pa.types.is_null(f.type)):
+        kinds.setdefault(name, set()).add(kind)
+    numbers = {pa.int64(), pa.float64()}
+    return {name: pa.string() for name, found in kinds.items() if len(found) > 1 and not found <= numbers}
+
+
 def read_released(path: Path, domain: Domain | None) -> pa.Table:
     """Read a released table. Categories are texts: as a number, 01234 would be another category."""
     texts = {c.name: pa.string() for c in domain or () if isinstance(c, (Categorical, Code))}
@@ -113,7 +123,13 @@ def read_released(path: Path, domain: Domain | None) -> pa.Table:
             if path.suffix.lower() == ".xlsx":
                 _check_workbook(path)
                 files = [sheet_as_csv(path)]
-            table = pa.concat_tables([pa_csv.read_csv(file, read, parse, options) for file in files])
+            tables = [pa_csv.read_csv(file, read, parse, options) for file in files]
+            if mixed := _mixed(tables):  # the type of a column is that of all its parts
+                options.column_types = {**texts, **mixed}
+                tables = [pa_csv.read_csv(file, read, parse, options) for file in files]
+            table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
+            if any(part.column_names != table.column_names for part in tables):
+                raise OSError
         unread = [field.name for field in table.schema if pa.types.is_binary(field.type)]
     except (pa.ArrowException, OSError, UnicodeDecodeError, zipfile.BadZipFile):
         # Arrow's messages quote the row.

@@ -110,6 +110,8 @@ def verify(
         case.take(path if path.name else path.resolve())
     if page is not None:
         case.read_page(page)
+    if not case.found and account is None:
+        case.add("files", "file", None, f"{_OPEN}no released file was given")
     case.sign(account)
     case.pages(account)
     case.account(account)
@@ -259,6 +261,8 @@ class _Case:
                 self.add(shown(name), "signature", True, f"it is what was signed{renamed}")
             elif name in known:
                 self.add(shown(name), "signature", False, "it is not the file that was signed under this name")
+            elif about == shown(signature_place(path).name):
+                self.add(about, "signature", False, f"it is not about {shown(name)}: it was made for other files")
             # The guarantee of a table is a file of its own, whatever both are called now.
             own = path in self.found and (self._covered(path, signature) or beside.name in known)
             if own and beside.is_file() and digest_of(beside) not in [d for _, d in made.files]:
