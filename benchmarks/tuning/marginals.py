@@ -48,7 +48,7 @@ TRIED = {
     "MOST_BINS": "32,64",
     "FALSE_TRIPLES": "5,200",
     "STANDS_OUT_OF_NOISE": "4,10",
-    "DRAWN": "0.3,3",
+    "DRAWN": "2,12",
 }
 
 

@@ -129,7 +129,7 @@ class Grower(NamedTuple):
             given: tuple[Any, ...] = (
                 rows, words, ids, len(roots), hand_over, criterion, k, min_share, max_depth, labels.n_sensitive,
                 edges, places, tiers, facts, axes, units, *rules, *told,
-                *make_room(n, n_bins, d, values, labels.n_classes, criterion, lanes), *room,
+                *make_room(n, n_bins, d, values, labels.n_classes, criterion, lanes, deep), *room,
             )  # fmt: skip
             found = grow(*given)
         return nodes[:found]

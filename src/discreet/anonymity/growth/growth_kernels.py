@@ -10,20 +10,24 @@ import numpy as np
 from discreet.anonymity.growth._count_kernels import (
     CUT_LEFT,
     GAIN,
+    KEPT,
     SHARE,
     SHORT,
     TIE,
+    TOTAL,
     TURN,
     count_block,
     groups_by_count,
     groups_of_keys,
+    keep_counts,
     sort_keys,
     sorts,
     sum_to_cuts,
+    take_counts,
 )
 from discreet.anonymity.growth._rule_kernels import choose, put_in_order
 from discreet.anonymity.growth.criteria import CELL, FACTOR, MONDRIAN, SPREAD, WIDTH, label_gains, square_gains
-from discreet.anonymity.growth.search_kernels import describe, list_cuts, tally_node, widest_first
+from discreet.anonymity.growth.search_kernels import NODE, describe, list_cuts, tally_node, widest_first
 from discreet.core import inlined, jit
 
 #: Stand for the criterion of a node that is not cut, and of one that another call goes on with.
@@ -124,6 +128,51 @@ def rate_cuts(
                 rated[GAIN, c] = -abs(2 * left - size)
 
 
+@inlined
+def recall(cells: Any, top: int, sums: Any, tallies: Any, slot: int, node: Any, tally: Any) -> None:  # pragma: no cover
+    """Write down what is to know of a whole node whose counts are kept."""
+    if sums is not None:
+        for m in range(node.shape[1]):
+            node[TOTAL, m] = 0
+            for p in range(cells[top, FIRST, 0], cells[top, LAST, 0] + 1):
+                node[TOTAL, m] += sums[slot, 0, p, m]
+    if tallies is not None:
+        for s in range(tallies.shape[1]):
+            tally[NODE, s] = tallies[slot, s]
+
+
+@inlined
+def set_free(free: Any, n_free: int, slot: int) -> int:  # pragma: no cover
+    """Give the place of a node's counts back, if it has one; return how many are free."""
+    if slot >= 0:
+        free[n_free] = slot
+        n_free += 1
+    return n_free
+
+
+@inlined
+def hand_down(
+    rows: Any, words: Any, n_sensitive: int, places: Any, stack: Any, cells: Any, top: int, column: int, slot: int,
+    free: Any, n_free: int, tallies: Any, counts: Any, sums: Any, packed: Any, node: Any,
+) -> int:  # fmt: skip  # pragma: no cover
+    """Make the counts of a node those of its larger side, by counting the smaller one; return how many are free."""
+    left, right = stack[top + 1, TO] - stack[top + 1, FROM], stack[top, TO] - stack[top, FROM]
+    larger = top if right > left else top + 1
+    smaller = 2 * top + 1 - larger
+    if max(left, right) < KEPT:
+        return set_free(free, n_free, slot)
+    stack[larger, SLOT], other = slot, free.size
+    if min(left, right) >= KEPT and n_free > 0:
+        n_free -= 1
+        other = stack[smaller, SLOT] = free[n_free]
+    keep_counts(
+        rows, words, stack[smaller, FROM], stack[smaller, TO], cells, smaller, places, node, n_sensitive,
+        counts, sums, other, packed, tallies,
+    )  # fmt: skip
+    take_counts(cells, larger, column, counts, sums, tallies, slot, other)
+    return n_free
+
+
 @jit
 def grow(
     rows: Any,
@@ -150,6 +199,8 @@ def grow(
     heights: Any,
     target: Any,
     worth: Any,
+    free: Any,
+    tallies: Any,
     counts: Any,
     sums: Any,
     packed: Any,
@@ -172,34 +223,45 @@ def grow(
 
     ``words`` is the memory of ``rows``. Nodes of at most ``hand_over`` rows are left to other calls. Nodes are numbered
     depth first, left first, so equal inputs give equal trees.
+
+    ``counts``, ``sums`` and ``tallies`` have a place more than ``free``: of a node whose counts are not kept.
     """
-    top, n_nodes, d, block = n_roots, 0, cells.shape[2], 1 if criterion == MONDRIAN else counts.shape[0]
+    top, n_nodes, d, block = n_roots, 0, cells.shape[2], 1 if criterion == MONDRIAN else counts.shape[1]
+    slots, n_free = free.size, free.size
     while top > 0:
         top -= 1
-        a, b, level, node = stack[top, FROM], stack[top, TO], stack[top, LEVEL], n_nodes
+        a, b, level, slot, node = stack[top, FROM], stack[top, TO], stack[top, LEVEL], stack[top, SLOT], n_nodes
         size = b - a
         n_nodes += 1
         open_node(nodes, node, stack, top)
-        if size < 2 * k or level >= max_depth:
+        if size < 2 * k or level >= max_depth or size <= hand_over:
+            n_free = set_free(free, n_free, slot)
+            nodes[node, CRITERION] = LEAF if size < 2 * k or level >= max_depth else PENDING
             continue
-        if size <= hand_over:
-            nodes[node, CRITERION] = PENDING
-            continue
-        if criterion != CELL:
+        if slot < 0 and size >= KEPT and n_free > 0:
+            n_free -= 1
+            slot = free[n_free]
+            keep_counts(
+                rows, words, a, b, cells, top, places, node_facts, n_sensitive, counts, sums, slot, packed, tallies
+            )
+        if slot >= 0:
+            recall(cells, top, sums, tallies, slot, node_facts, tally)
+        else:
             describe(rows, words, a, b, places, units, sums, up_to, node_facts)
-        tally_node(rows, ids, a, b, d, n_sensitive, target, tally, classes)
+            tally_node(rows, ids, a, b, d, n_sensitive, target, tally, classes)
         for j in range(d):
             node_facts[TURN, j] = j
         if units is not None:
             widest_first(places, units, node_facts)
         best, tie, column, cut = -np.inf, -np.inf, -1, -1
-        in_order, short = sorts(size, cells, top), size < SHORT
+        in_order, short = slot < 0 and sorts(size, cells, top), slot < 0 and size < SHORT
+        at_slot = slot if slot >= 0 else slots
         for p in range(d):
             j = node_facts[TURN, p]
             first, last, at = cells[top, FIRST, j], cells[top, LAST, j], p % block
-            if not in_order and at == 0:
+            if not in_order and at == 0 and slot < 0:
                 count_block(
-                    rows, words, a, b, j, min(d, j + block), cells, top, places, node_facts, counts, sums, packed
+                    rows, words, a, b, j, min(d, j + block), cells, top, places, node_facts, counts, sums, slots, packed
                 )
             if first == last:
                 continue
@@ -207,7 +269,7 @@ def grow(
                 sort_keys(rows, a, size, j, first, keys)
                 n_groups = groups_of_keys(rows, words, a, size, first, places, keys, order, sums, up_to, held)
             else:
-                n_groups = groups_by_count(at, first, last, short, counts, sums, packed, up_to, held)
+                n_groups = groups_by_count(at, first, last, short, counts, sums, at_slot, packed, up_to, held)
             n_cuts = list_cuts(n_groups, size, j, first, last, edges, tiers, facts, k, min_share, held, rated)
             if sums is not None:
                 sum_to_cuts(n_cuts, d, short, up_to, held, rated)
@@ -231,9 +293,16 @@ def grow(
                 column, cut = j, found
                 if criterion == MONDRIAN:
                     break  # the widest column that can be cut
-        if column >= 0:
-            nodes[node, COLUMN], nodes[node, CUT], nodes[node, CRITERION] = column, cut, criterion
-            middle = part(rows, words, ids, a, b, column, cut, spare, spare_ids)
-            push_sides(stack, cells, top, node, column, cut, middle)
-            top += 2
+        if column < 0:
+            n_free = set_free(free, n_free, slot)
+            continue
+        nodes[node, COLUMN], nodes[node, CUT], nodes[node, CRITERION] = column, cut, criterion
+        middle = part(rows, words, ids, a, b, column, cut, spare, spare_ids)
+        push_sides(stack, cells, top, node, column, cut, middle)
+        if slot >= 0:
+            n_free = hand_down(
+                rows, words, n_sensitive, places, stack, cells, top, column, slot,
+                free, n_free, tallies, counts, sums, packed, node_facts,
+            )  # fmt: skip
+        top += 2
     return n_nodes

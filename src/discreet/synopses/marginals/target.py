@@ -7,8 +7,9 @@ number for each cell of each measured marginal r with the target. θ minimises
     Σ_i log Σ_y p(y) exp(Σ_r θ_r(x_i, y)) - Σ_r θ_r · c_r + (λ / 2) Σ_r σ_r |θ_r|²
 
 over the rows i of the population. That is the model nearest to independence among those that meet the noisy counts c_r,
-where a number θ may move a count away from what was measured by λ θ standard deviations σ_r of its noise (less if the
-target has more than two groups): a logistic regression of which only noisy counts are known. Post-processing.
+where a number θ may move a count away from what was measured by λ θ standard deviations σ_r of its noise: a logistic
+regression of which only noisy counts are known. λ is smaller for little noise and for many groups of the target.
+Post-processing.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from discreet.synopses.marginals.facts import Zero
 from discreet.synopses.marginals.mixture import Factor
 
 optimize = later("scipy.optimize")
-#: λ. Of 0.3, 1 and 3 the best for classifiers on generated tables (``benchmarks/results/marginals_drawn.json``).
-DRAWN = 1.0
+#: λ where the noise of a cell is as large as its rows; it falls with the square root of that ratio.
+DRAWN = 5.0
 #: Steps of the fit, and how many numbers one may look at; more rows than that are not looked at.
 STEPS, LOOKED = 60, 6_000_000
 
@@ -44,8 +45,10 @@ class _Part:
         own = np.bincount(self.cells, minlength=len(counts))
         self.goal = counts * (n / rows)
         self.goal += ((own - self.goal.sum(axis=1)) / self.shape[1])[:, None]
-        # Of a target with many groups each has few rows, which would be drawn more than those of two.
-        self.pull = (DRAWN * n / rows) * (2 / self.shape[1]) * np.sqrt(variances) + 1e-6
+        # More where noise is large beside the rows of a cell. Of a target with many groups each has few rows, which
+        # would be drawn more than those of two.
+        noise = np.sqrt(variances)
+        self.pull = (DRAWN * n / rows * 2 / self.shape[1]) * noise * np.sqrt(noise * counts.size / rows) + 1e-6
 
     def cells_of(self, codes: AnyArray) -> IntArray:
         """Return the cell of the other columns that every row is in."""
