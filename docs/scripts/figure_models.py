@@ -16,16 +16,17 @@ def coverage() -> str:
     """Return how often 95 % intervals hold the truth, by ε."""
     held = _held("coverage")
     rows = [
-        [e, f"{f['covered']:.1%}", f"{f['unbounded']:.1%}", f"{held['logistic'][e]:.1%}", f"{held['pca'][e]:.1%}"]
-        for e, f in held["linear"].items()
-    ]
-    heads = ["ε", "linear: covered", "linear: without ends", "logistic: covered", "PCA: variance covered"]
+        [e, *(f"{held[m][e][what]:.1%}" for m in ("linear", "logistic") for what in ("covered", "unbounded")),
+         f"{held['pca'][e]:.1%}"]
+        for e in held["linear"]
+    ]  # fmt: skip
+    heads = ["ε", "linear: covered", "without ends", "logistic: covered", "without ends", "PCA: variances covered"]
     return table(heads, rows).replace("%", " %")
 
 
 def _by_method(found: dict[str, Any], heads: dict[str, str], digits: int = 3) -> str:
     rows = [
-        [name, e, *(f"{f[m]:.{digits}f}" if m in f else "" for m in heads)]
+        [name, e, *(f[m] if isinstance(f.get(m), str) else f"{f[m]:.{digits}f}" if m in f else "" for m in heads)]
         for name, each in found.items()
         for e, f in each.items()
     ]
@@ -36,7 +37,12 @@ def linear() -> str:
     """Return R² on test rows."""
     heads = {"discreet": "Discreet", "discreet, delta": "Discreet, δ", "AdaSSP, delta": "AdaSSP, δ"}
     heads |= {"diffprivlib": "diffprivlib", "without privacy": "no privacy"}
-    return _by_method(_held("linear")["r2"], heads)
+    found = {name: {e: dict(f) for e, f in each.items()} for name, each in _held("linear")["r2"].items()}
+    for name, each in _held("linear")["ahead"].items():
+        for e, ours in each.items():
+            gap, half = ours["discreet, delta"]
+            found[name][e]["gap"] = f"{gap:+.3f} ± {half:.3f}" + " (cannot tell)" * (abs(gap) <= half)
+    return _by_method(found, {**heads, "gap": "Discreet, δ less AdaSSP"})
 
 
 def logistic() -> str:
@@ -67,3 +73,17 @@ def mixed() -> str:
     held = results.read("train_on_synthetic")["clusters"]["rand_index"]
     heads = {"numbers": "numbers alone", "with categories": '`synopsis="marginals"`', "without privacy": "no privacy"}
     return table(["ε", *heads.values()], [[e, *(f"{f[m]:.2f}" for m in heads)] for e, f in held.items()])
+
+
+def kinds() -> str:
+    """Return coverage of intervals on kinds of tables that took no part in choosing constants, by source."""
+    held = results.read("coverage_kinds")["results"]
+    shown = list(dict.fromkeys(r["kind"] for r in held))
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for r in sorted(held, key=lambda r: (r["source"] != "session", r["question"])):
+        share = "none" if r["coverage"] is None else f"{r['coverage']:.1%}".replace("%", " %")
+        found.setdefault((r["source"], r["question"]), {})[r["kind"]] = share
+    rows = [[*key, *(each.get(kind, "") for kind in shown)] for key, each in found.items()]
+    return table(
+        ["source", "question", *shown], sorted(rows, key=lambda r: ("session", "grid", "tree", "model").index(r[0]))
+    )

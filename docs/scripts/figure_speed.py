@@ -404,11 +404,10 @@ def second_releases() -> str:
     forms = {
         "first": "the first release",
         "frozen": "the same tree",
-        "renewed": "after `partial_fit`",
         "anew": "a new fit",
     }
     rows = [
         [r["newcomers"], *(f"{r[form]['cells']:,} of width {r[form]['width']:.3f}" for form in forms)]
-        for r in results.read("renewal")["second_release"]
+        for r in results.read("second_release")["second_release"]
     ]
     return table(["newcomers live", *forms.values()], rows)

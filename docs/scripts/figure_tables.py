@@ -469,6 +469,7 @@ def blocks() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
+    "coverage-kinds": models.kinds,
     "models-coverage": models.coverage,
     "models-linear": models.linear,
     "models-logistic": models.logistic,

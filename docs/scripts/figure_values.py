@@ -103,10 +103,6 @@ def _sixth_month(files: str) -> str:
     return f"{row['published_before']:,}"
 
 
-def _renewal(rules: str) -> dict[str, Any]:
-    return one(results.read("renewal")["speed"], rules=rules)
-
-
 VALUES: dict[str, Callable[[], str]] = {
     "density-odd-fine": lambda: _density("boxes at odd numbers, d = 2", "ours_fine_grid"),
     "density-odd": lambda: _density("boxes at odd numbers, d = 2", "ours"),
@@ -142,10 +138,6 @@ VALUES: dict[str, Callable[[], str]] = {
     ),
     "months-deep": lambda: _sixth_month("all stays, max_depth=5"),
     "months-six": lambda: _sixth_month("all stays"),
-    "renewal-k": lambda: digits(_renewal("k = 10")["ratio"]),
-    "renewal-t": lambda: digits(_renewal("k = 10, t = 0.4")["ratio"]),
-    "renewal-new": lambda: f"{_renewal('k = 10')['new']:,}",
-    "renewal-rows": lambda: f"{_renewal('k = 10')['rows']:,}",
     "lists-seeds": lambda: str(results.read("rappor_lists")["seeds"]),
     "distinct-worst": lambda: f"{results.read('distinct')['worst_ratio']:.2f}",
     "words-precision-small": lambda: f"{_words('prefix extension', '2', 50_000)['precision']:.2f}",

@@ -21,6 +21,9 @@ SECRET = bytes(range(32))
 #: A value as every reader of JSON can hold it: others are wrapped, a text that is not one as its UTF-16 units.
 VALUES: list[Any] = [0, 2, "dog", "cafe\u0301", None, True, 7.0, 0.5, {"whole": "-1"}, {"bytes": "00ff"}]
 VALUES += [{"units": [0xD83D, 0x20, 0x78]}]
+#: Numbers too, of tasks that ask for them: bounds, edges of buckets, beyond, and several at once.
+NUMBERS: list[Any] = [0, 0.001, 0.1, 2.5, 7.3, 10, 1e300, -1e-9, 5e-324, {"whole": "-1"}, True, None, "7"]
+NUMBERS += [{"number": "inf"}, {"number": "-inf"}, {"number": "nan"}, [1, -0.5, 4], [None, 3, {"number": "inf"}], [1]]
 WORDS = ["cat", "dog", "café", 7, "emu"]
 #: Every mechanism that the planner may choose, and both sides of every rule.
 MECHANISMS = [
@@ -52,6 +55,15 @@ MECHANISMS = [
     dc.local.BitFlip(1, WORDS, memoised=True),
     dc.local.Rappor(0.5, 0.5, 0.75, bits=20, hashes=2, cohorts=6, key=7),
     dc.local.Rappor("1/3", 0.75, 0.25, bits=16, hashes=1, cohorts=1, key=8),
+    dc.local.SquareWave(2, 0, 10, 100),
+    dc.local.SquareWave(1, -1.5, 1e-7, 2, reach=0),
+    dc.local.SquareWave(2, 0.001, 60, 64, "log"),
+    dc.local.MeanResponse(1, 0, 10),
+    dc.local.MeanResponse(0.5, -1, 1),
+    dc.local.MeanResponse(3, 0.1, 7.3, "piecewise", steps=5),
+    dc.local.MeanResponse(2, 0, 10, "duchi"),
+    dc.local.MeanVector(1, [0, -1, 0.5], [10, 1, 8]),
+    dc.local.MeanVector(5, [0, -1, 0.5], [10, 1, 8], "piecewise", steps=9),
 ]
 
 
@@ -69,6 +81,10 @@ def unwrapped(value: Any) -> Any:
             return bytes.fromhex(digits)
         case {"units": units}:
             return "".join(map(chr, units))
+        case {"number": text}:
+            return float(text)
+        case [*parts]:
+            return [unwrapped(part) for part in parts]
     return value
 
 
@@ -82,7 +98,7 @@ def vectors() -> dict[str, Any]:
             opens="2026-01-01T00:00:00Z", closes="2027-01-01T00:00:00Z",
         )  # fmt: skip
         device, rows = Device(task), []
-        for value in VALUES:
+        for value in NUMBERS if hasattr(mechanism, "low") else VALUES:
             name = f"vector {next(numbers)}"
             coins = ByteCoins(given=stream(name))
             report = device.report(unwrapped(value), coins, Memo(SECRET))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pyarrow.csv as csv
@@ -11,7 +12,8 @@ import pytest
 from click.testing import Result
 
 import discreet as dc
-from command_line import run
+from command_line import output, run
+from discreet.errors import InvalidArgument
 from small_tables import write_table
 
 QI = "age,town,job,hours"
@@ -273,3 +275,29 @@ def test_requirements_are_read_with_care(folder: Path) -> None:
         run("risk", folder / "people.csv", "--qi", QI, "--require", "k")
     with pytest.raises(dc.errors.InvalidArgument, match="'zip'"):
         run("risk", folder / "people.csv", "--qi", "zip")
+
+
+def test_an_account_keeps_the_entry_of_a_withdrawn_table_and_says_so(tmp_path: Path) -> None:
+    """`account show` and `verify` name it, and later tables are not said to be unchecked with it."""
+    people = dc.datasets.people(120)
+    csv.write_csv(people.table, tmp_path / "people.csv")
+    people.domain.to_toml(tmp_path / "schema.toml")
+    account, history = tmp_path / "a.account", ["--history", tmp_path / "people.history"]
+    output("account", "create", account, "--dataset", "people", "--epsilon", 1)
+    job = ["anonymize", tmp_path / "people.csv", "--schema", tmp_path / "schema.toml", "-k", 5, "--account", account]
+    output(*job, *history, "-o", tmp_path / "safe.csv")
+    for name in ("safe.csv", "safe.csv.guarantee.json"):
+        shutil.copy(tmp_path / name, tmp_path / f"copy{name[4:]}")
+    with pytest.raises(InvalidArgument, match=r"--account people\.account"):
+        run("withdraw", tmp_path / "safe.csv", *history)
+    assert (tmp_path / "safe.csv").exists()
+    told = json.loads(run("withdraw", tmp_path / "safe.csv", *history, "--account", account, "--json").output)
+    assert told["entry"] == 1
+    shown = " ".join(output("account", "show", account).split())
+    assert "withdrawn (" in shown
+    assert "anonymize safe.csv" in shown
+    said = " ".join(output("verify", tmp_path / "copy.csv", "--account", account, code=1).split())
+    assert "entry 1 of the account was withdrawn: nobody was to receive this file" in said
+    output(*job, *history, "-o", tmp_path / "next.csv")
+    assert "not all of them were checked together" not in " ".join(output("account", "show", account).split())
+    output("verify", tmp_path / "next.csv", "--account", account)

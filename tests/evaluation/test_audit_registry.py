@@ -140,6 +140,7 @@ SLOW = (
     "anonymity.SampledGeneralization",
     "metric.NDLaplace/resample",
     "metric.ElasticLaplace/country",
+    "models.PrivateLogisticRegression",
 )
 
 

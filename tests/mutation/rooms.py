@@ -101,7 +101,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "anonymity/methods/test_random_tables.py",
             "anonymity/growth/test_trees_from_files.py",
             "anonymity/release/test_memory.py",
-            "anonymity/methods/test_new_records.py",
+            "anonymity/methods/test_next_month.py",
             "anonymity/methods/test_choice_of_k.py",
             "mechanisms/test_sampling_law.py",
             "anonymity/methods/test_sampled_generalization.py",

@@ -9,6 +9,7 @@ import pytest
 import discreet as dc
 from command_line import run
 from discreet.errors import InvalidArgument
+from evidence_releases import make
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "record.schema.json").read_text(encoding="utf-8"))
 #: Choices of the Differential Privacy Deployments Registry.
@@ -66,3 +67,13 @@ def test_what_nobody_said_is_null_and_a_seeded_release_is_not_publishable(tmp_pa
     assert "seeded" in found["registry"]["deployment"]["implementation"]["mechanisms"]
     with pytest.raises(InvalidArgument, match="--sign must be left out with --format json"):
         run("report", tmp_path / "s.parquet", "--format", "json", "--sign", tmp_path / "s.parquet")
+
+
+def test_records_of_releases_with_persons_bounds_kept_columns_and_accounts_keep_the_schema(tmp_path):
+    made = make(tmp_path / "bases", ("rho", "noisy", "bounds", "kept", "persons", "sampled", "univariate", "counts"))
+    assert len(made) == 8
+    for base in made:
+        account = ["--account", base.folder / base.account] if base.account else []
+        found = record(base.folder / base.files[0], *account)
+        assert found["publishable"], (base.folder.name, found["checks"])
+        assert (found["account"] is None) == (base.account is None), base.folder.name

@@ -24,6 +24,7 @@ from discreet.reporting.pages import SIGNATURE, digest, put
 from discreet.reporting.pages.carried import FACTS, held, with_facts
 from discreet.reporting.pages.report import report_page
 from discreet.reporting.verify import _pieces
+from discreet.synopses import Synopsis
 
 
 @pytest.fixture(scope="module")
@@ -475,3 +476,77 @@ def test_without_the_extra_signatures_are_not_checkable(made: Path, monkeypatch:
     assert any(re.search(r"pip install 'discreet\[sign\]'", a.detail) for a in found.answers)
     with pytest.raises(MissingExtra):
         SigningKey.load(made / "office.key")
+
+
+def test_a_guarantee_is_known_by_its_signed_name_also_if_the_table_was_changed(here: Path) -> None:
+    """Table and guarantee are both another's: each is named, not the table alone."""
+    shutil.copy(here / "people.csv", here / "safe.csv")
+    place = promise_place(here / "safe.csv")
+    promise = Guarantee.from_json(place.read_bytes())
+    other = replace(promise, unit="one person").seal((here / "safe.csv").read_bytes())
+    place.write_text(other.to_json(indent=2) + "\n", encoding="utf-8")
+    said = contradictions(judged(here, "safe.csv"))
+    assert "safe.csv, signature: it is not the file that was signed under this name" in said
+    assert "safe.csv.guarantee.json, signature: it is not the guarantee that was signed" in said
+
+
+def test_a_promise_that_cannot_be_put_into_words_contradicts_and_does_not_crash(here: Path) -> None:
+    """The rules of an anonymous table are read by pages; a forger may state them in any form."""
+    table, place = here / "safe.csv", promise_place(here / "safe.csv")
+    for path in here.glob("safe*.signature.json"):
+        path.unlink()
+    promise = Guarantee.from_json(place.read_bytes())
+    told = {**promise.parameters, "suppressed": "many", "cuts_by": 7}
+    sealed = replace(promise, parameters=told).seal(table.read_bytes())
+    place.write_text(sealed.to_json(indent=2) + "\n", encoding="utf-8")
+    rewritten(here / "safe.html", lambda text: text, digest=sealed.digest, signer=None)
+    assert "the page cannot be written again" in contradictions(judged(here, "safe.csv", page="safe.html", key=""))
+
+
+@pytest.mark.parametrize("reached", [0, 1, 4])
+def test_a_stated_k_below_the_required_one_contradicts(here: Path, reached: int) -> None:
+    table, place = here / "safe.csv", promise_place(here / "safe.csv")
+    (here / "safe.csv.signature.json").unlink()
+    promise = Guarantee.from_json(place.read_bytes())
+    told = {**promise.parameters, "reached": {**promise.parameters["reached"], "k": reached}}
+    sealed = replace(promise, parameters=told).seal(table.read_bytes())
+    place.write_text(sealed.to_json(indent=2) + "\n", encoding="utf-8")
+    assert f"k is stated as reached {reached}, required 5" in contradictions(judged(here, "safe.csv", key=""))
+
+
+def test_a_field_that_occurs_twice_and_other_forms_of_marks_are_not_read(here: Path) -> None:
+    """Else one program could read the first field, and another the second."""
+    page = here / "safe.html"
+    text = page.read_text(encoding="utf-8")
+    for change in (('{"format"', '{"file":"x.csv","format"'), ('"safe.csv"', "&quot;safe.csv&quot;")):
+        assert change[0] in text
+        page.write_text(text.replace(*change, 1), encoding="utf-8")
+        assert judged(here, "safe.csv", page="safe.html", key="").code == 2
+        assert judged(here, "safe.csv", page="safe.html").code == 1
+    place = here / "safe.csv.signature.json"
+    place.write_text(place.read_text(encoding="utf-8").replace("{", '{"format": "x",', 1), encoding="utf-8")
+    assert "the signature is damaged" in contradictions(judged(here, "safe.csv"))
+
+
+def test_noise_that_moves_less_than_nothing_does_not_pay_for_itself(here: Path) -> None:
+    facts = Synopsis.load(here / "s.parquet").guarantee.to_dict()
+    line = facts["ledger"][0]
+    draw = next(iter((line["parts"][0] if "parts" in line else line)["draws"]))
+    moved = next(name for name in ("l1", "span", "l2_squared") if name in draw)
+    for wrong in ("-1", None):
+        draw[moved] = wrong
+        if wrong is None:
+            del draw[moved]
+        with pytest.raises(FormatError, match="damaged draw"):
+            Guarantee.from_dict(facts)
+
+
+def test_a_head_on_a_page_counts_also_if_its_file_cannot_be_read(here: Path) -> None:
+    """An account that was cut back is named whatever else is wrong."""
+    account = here / "a.account"
+    account.write_bytes(b"".join(account.read_bytes().splitlines(keepends=True)[:2]))
+    for path in here.glob("*.signature.json"):
+        path.unlink()
+    (here / "s.parquet").write_bytes((here / "s.parquet").read_bytes() + b"x")
+    said = contradictions(judged(here, "s.parquet", page="s.html", account="a.account", key=""))
+    assert "the head on the page: it was cut back" in said

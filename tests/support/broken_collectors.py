@@ -17,7 +17,9 @@ import shaky_disk
 from discreet.collector import Settings, serve
 from discreet.collector.service import app as app_module
 from discreet.collector.service.app import App
+from discreet.collector.service.shuffler import Shuffler
 from discreet.collector.stores.base import Outcome
+from discreet.collector.stores.batches import BatchStore
 from discreet.collector.stores.postgres import PostgresStore
 from discreet.collector.stores.sqlite import SqliteStore
 from discreet.errors import DiscreetError
@@ -53,6 +55,32 @@ class NeverSyncs(Slow):
         base.execute("pragma synchronous=off")
         base.execute("pragma wal_autocheckpoint=0")
         return base
+
+
+class SlowBatches(BatchStore):
+    """The true store of a shuffler, with a pause before every commit."""
+
+    def _commit(self) -> None:
+        pause()
+        super()._commit()
+
+
+class DropsEarly(SlowBatches):
+    """Removes a batch when it is sent, not when the collector has it."""
+
+    def content(self, name: bytes) -> bytes:
+        found = super().content(name)
+        self._change("delete from batch where name = ?", (name,))
+        return found
+
+
+class TakesAgain(SlowBatches):
+    """Does not see that a frame came before."""
+
+    def commit(self, posts: Any, work: Any = ()) -> list[Outcome]:
+        outcomes = super().commit(posts, work)
+        self._base.execute("delete from seen")
+        return outcomes
 
 
 class SlowPostgres(PostgresStore):
@@ -91,15 +119,16 @@ class AnswersEarly(App):
         super().__rsgi_init__(loop)
         put = self.committer.put
 
-        def early(post: Any, held: Any) -> Any:
-            put(post, held)
+        def early(held: Any, *posts: Any) -> Any:
+            put(held, *posts)
             future = loop.create_future()
-            future.set_result(Outcome.NEW)
+            future.set_result([Outcome.NEW] * len(posts))
             return future
 
         self.committer.put = early  # type: ignore[method-assign]
 
 
+BATCHES = {"": SlowBatches, "drops early": DropsEarly, "forgets keys": TakesAgain}
 STORES = {"": Slow, "forgets keys": ForgetsKeys, "never syncs": NeverSyncs, "answers early": Slow}
 SHARED = {
     "": SlowPostgres, "forgets keys": ForgetsKeysInPostgres, "answers early": SlowPostgres,
@@ -131,9 +160,12 @@ class Make:
             jump(clock)
         sys.setswitchinterval(0.0005)
         random.seed()
-        app = AnswersEarly(settings) if fault == "answers early" else App(settings)
+        kind = AnswersEarly if fault == "answers early" else App if settings.to is None else Shuffler
+        app = kind(settings)
 
         def opened() -> Any:
+            if settings.to is not None:
+                return BATCHES[fault](settings.data, serving=True)
             if settings.store:
                 return SHARED[fault](settings.store)
             return STORES[fault](settings.data, serving=True, segments=settings.segments)

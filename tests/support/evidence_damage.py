@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import importlib.util
 import json
 import random
 import re
 import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,8 +112,10 @@ def _cut(case: Case, name: str, chance: random.Random) -> str:
 
 def _swap(case: Case, name: str, others: list[Base], chance: random.Random) -> str:
     other = chance.choice(others).folder
-    if (other / name).is_file():
-        shutil.copy(other / name, case.folder / name)
+    whole = chance.random() < 0.4  # with everything that belongs to it
+    ends = ("", ".guarantee.json", ".signature.json") if whole else ("",)
+    for part in [name + end for end in ends if (other / (name + end)).is_file()]:
+        shutil.copy(other / part, case.folder / part)
     return f"swap {name} with {other.name}"
 
 
@@ -167,7 +171,7 @@ def _account(case: Case, name: str, chance: random.Random) -> str:
     """Cut an account back, or edit an event and make the chain anew."""
     place = case.folder / name
     lines = place.read_bytes().splitlines(keepends=True)
-    how = chance.choice(["older", "half a line", "edit", "edit", "edit", "twice"])
+    how = chance.choice(["older", "half a line", "edit", "edit", "edit", "twice", "withdrawn"])
     if how == "older":
         place.write_bytes(b"".join(lines[: chance.randrange(1, len(lines) + 1)]))
         return "older account"
@@ -178,6 +182,8 @@ def _account(case: Case, name: str, chance: random.Random) -> str:
     where = ""
     if how == "twice":
         events.append(dict(chance.choice(events)))
+    elif how == "withdrawn":
+        events.append({"after": "", "kind": "note", "entry": 1, "text": "withdrawn", "when": "later", "who": "x"})
     else:
         where = edited(events, chance)
     after, made = "0" * 64, []
@@ -191,6 +197,18 @@ def _account(case: Case, name: str, chance: random.Random) -> str:
         made.append(f"{text} {after}\n")
     place.write_text("".join(made), encoding="utf-8")
     return f"account made anew: {how} {where}"
+
+
+#: Ways to make a page display something else than it carries.
+_DISPLAYS: list[Any] = [
+    lambda page: page.replace("<main>", "<main><p>k = 1000</p>", 1),
+    lambda page: page.replace("</head>", "<style>main p { display: none }</style></head>", 1),
+    lambda page: page.replace("</body>", "<div style='position: fixed; inset: 0'>epsilon = 0.01</div></body>", 1),
+    lambda page: page.replace("</body>", "<script>document.body.innerHTML = 'k = 1000'</script></body>", 1),
+    lambda page: page.replace("<p>", "<p>\u202e", 1),
+    lambda page: page.replace("<p>", "<p>\u200b", 1),
+    lambda page: re.sub(r">([^<>]*)\d([^<>]*)<", r">\g<1>9\g<2><", page, count=3),
+]
 
 
 def _page(case: Case, name: str, chance: random.Random) -> str:
@@ -211,14 +229,18 @@ def _page(case: Case, name: str, chance: random.Random) -> str:
         signed, told["signer"] = "", chance.choice([None, told["signer"]])
     bare = text.replace(facts[0], "FACTS").replace(signature[0], "SIGNATURE")
     if how == "text":
-        bare = bare.replace("<main>", "<main><p>k = 1000</p>", 1)
+        bare = chance.choice(_DISPLAYS)(bare)
     if chance.random() < 0.8 and isinstance(told, dict):
         empty = "<meta name=\"discreet-{}\" content=''>"
         shown = bare.replace("FACTS", empty.format("facts")).replace("SIGNATURE", empty.format("signature"))
         told["shown"] = hashlib.sha256(shown.encode()).hexdigest()
     written = json.dumps(told, ensure_ascii=False)
+    if how == "facts" and chance.random() < 0.1:
+        written = written.replace("{", '{"file": "other.csv", ', 1)  # a field twice
     for mark, word in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("'", "&#x27;")):
         written = written.replace(mark, word)
+    if how == "facts" and chance.random() < 0.1:
+        written = written.replace('"', "&quot;")  # another form of the same text
     bare = bare.replace("FACTS", form.format("facts").replace("([^<>']*)", "\0")).replace("\0", written)
     bare = bare.replace("SIGNATURE", form.format("signature").replace("([^<>']*)", "\0")).replace("\0", signed)
     place.write_text(bare, encoding="utf-8")
@@ -293,13 +315,24 @@ def damaged(base: Base, others: list[Base], folder: Path, chance: random.Random)
 
 # ---- comparison
 
-#: Checks of a file by itself. A program that cannot read a promise says so in one line, another in several.
-_ALONE = {"file", "promise", "checksum", "seal", "table", "ledger", "draws", "seed", "weights", "mechanism"}
-#: What the independent verifier calls "not checked", and which contradictions of `discreet verify` that leaves open.
-_OPEN = {"text": {"text"}, "seal": {"file", "seal", "table", "weights", "checksum"}, "table": {"table", "file"},
-         "mechanism": _ALONE, "page": {"page", "text"}}  # fmt: skip
-#: Contradictions that rest on declarations, cells and sentences, which it leaves alone.
-_FINER = re.compile(r"declar|of column|its sentences|bounds|categor|categories|outside|domain")
+#: What each program checks, in the areas in which both must come to the same result (docs/evidence-format.md).
+_AREAS = {
+    "file": ("file", "promise", "checksum", "seal", "ledger", "draws", "external", "seed", "domain", "recount", "cells",
+             "facts", "content", "weights", "mechanism", "numbers", "rows"),
+    "page": ("page", "text", "stated"), "signature": ("signature", "key", "files"), "guarantee": ("guarantee",),
+    "account": ("account",), "head": ("head",),
+}  # fmt: skip
+_AREA = {check: area for area, checks in _AREAS.items() for check in checks}
+#: What the format lets a program leave out if it says so: its answer "not checked" about a file or page, and the checks
+#: of `discreet verify` whose contradictions that leaves open. Nothing else is excused.
+LEFT_OUT = {
+    "text": {"text"},
+    "cells": {"cells", "facts"},
+    "rows": {"file", "domain", "recount", "cells", "facts"},
+    "numbers": {"file", "domain", "weights"},
+    "mechanism": {"file", "mechanism", "checksum", "account"},
+    "page": {"page", "text"},
+}
 
 Pair = tuple[str, str]
 
@@ -315,48 +348,79 @@ def compare(case: Case) -> tuple[list[str], Any, Any]:
     return disagreements(theirs, ours), theirs, ours
 
 
+def _found(verdict: dict[str, Any], *results: str) -> dict[Pair, set[str]]:
+    """Return, by what a check is about and its area, the checks that had one of these results."""
+    found: dict[Pair, set[str]] = {}
+    for check in verdict["checks"]:
+        if check["result"] in results:
+            found.setdefault((check["about"], _AREA[check["check"]]), set()).add(check["check"])
+    return found
+
+
 def disagreements(theirs: dict[str, Any], ours: dict[str, Any]) -> list[str]:
-    """Compare two verdicts, check by check and as a whole."""
-    for check in (*theirs["checks"], *ours["checks"]):
-        check["check"] = "table" if check["check"] in ("domain", "recount") else check["check"]
-    left = {(c["about"], c["check"]) for c in theirs["checks"] if c["result"] == "contradicted"}
-    right = {(c["about"], c["check"]) for c in ours["checks"] if c["result"] == "contradicted"}
-    unchecked = {(c["about"], c["check"]) for c in theirs["checks"] if c["result"] == "not checked"}
-    vouched = {
-        (c["about"], c["check"]) for c in theirs["checks"] if c["check"] in ("text", "seal") and c["result"] == "note"
-    }
-    left_open = {(about, inner) for about, check in unchecked | vouched for inner in _OPEN.get(check, ())}
-    finer = {
-        (c["about"], c["check"]) for c in ours["checks"] if c["result"] == "contradicted" and _FINER.search(c["detail"])
-    }
-    told = right - left_open - finer - {(about, "text") for about, _ in right}
-    unread = {about for about, check in right if check in ("file", "promise")}
-    unread |= {about for about, check in left if check in ("promise", "checksum")}
-    wrong = [f"{about} alone contradicts for one" for about in unread
-             if bool({c for a, c in left if a == about} & _ALONE) != bool({c for a, c in right if a == about} & _ALONE)
-             and not {(about, c) for c in _ALONE} & (left_open | finer)]  # fmt: skip
+    """Compare two verdicts by area and as a whole.
 
-    def settled(pair: Pair) -> bool:  # what follows from a promise that one of them does not read
-        if pair[1] == "signature" and (pair[0], "page") in left:  # a page that cannot be read has no signature either
-            return True
-        return (pair[0] in unread and pair[1] in {*_ALONE, "account"}) or (
-            bool(unread) and pair[1] in ("guarantee", "page", "account", "head")
-        )
+    Excused is only what the independent verifier says that it leaves out, and, where `discreet verify` contradicts a
+    file by itself, what follows from a promise that it therefore does not compare with page, account and signature.
+    """
+    left, right = _found(theirs, "contradicted"), _found(ours, "contradicted")
+    open_left, open_right = _found(theirs, "not checked"), _found(ours, "not checkable")
+    said = [(about, check) for (about, _), checks in open_left.items() for check in checks]
+    excused = {(about, inner) for about, check in said for inner in LEFT_OUT.get(check, ())}
+    bad_file = any(area == "file" for _, area in right)
 
-    wrong += [
-        f"only the independent verifier contradicts: {pair}" for pair in sorted(left - right) if not settled(pair)
-    ]
-    wrong += [f"only `discreet verify` contradicts: {pair}" for pair in sorted(told - left) if not settled(pair)]
+    def follows(pair: Pair) -> bool:
+        return bad_file and pair[1] in ("page", "guarantee", "account")
+
+    alone = [pair for pair in left if pair not in right and not follows(pair)]
+    wrong = [f"only the independent verifier contradicts: {pair}" for pair in alone]
+    for pair in right:
+        unexcused = {check for check in right[pair] if (pair[0], check) not in excused}
+        if pair not in left and unexcused and not follows(pair):
+            wrong.append(f"only `discreet verify` contradicts: {pair} {sorted(unexcused)}")
+    unsaid = [pair for pair in open_right if pair not in {*left, *open_left, *right} and not follows(pair)]
+    wrong += [f"only `discreet verify` cannot check: {pair}" for pair in unsaid]
+    for pair, checks in open_left.items():
+        rest = checks - set(LEFT_OUT)
+        if rest and pair not in open_right and pair not in right and not follows(pair):
+            wrong.append(f"only the independent verifier cannot check: {pair} {sorted(rest)}")
     if theirs["code"] == 1 and ours["code"] != 1:
         wrong.append(f"codes 1 and {ours['code']}")
-    if ours["code"] == 1 and theirs["code"] != 1 and told:
-        wrong.append(f"codes {theirs['code']} and 1")
-    if ours["code"] == 2 and theirs["code"] == 0:
-        wrong.append("codes 0 and 2")
-    if (
-        theirs["code"] == 2
-        and ours["code"] == 0
-        and not {c for _, c in unchecked} <= {"text", "seal", "table", "mechanism"}
-    ):
-        wrong.append(f"not checked by one alone: {sorted(unchecked)}")
     return wrong
+
+
+class PageProgram:
+    """The offline page `verifier/verify.html`, run by node: its checks, without its display."""
+
+    def __init__(self) -> None:
+        place = Path(__file__).parent / "evidence_page.js"
+        call = ["node", str(place), str(PLACE.with_suffix(".html"))]
+        self._node = subprocess.Popen(call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def differences(self, case: Case, theirs: dict[str, Any]) -> list[str]:
+        """Return how the answers of the page differ from those of the program in Python, check by check."""
+        assert self._node.stdin is not None
+        assert self._node.stdout is not None
+        self._node.stdin.write(json.dumps([given_files(case), case.heads]) + "\n")
+        self._node.stdin.flush()
+        found = json.loads(self._node.stdout.readline())
+        if "error" in found:
+            return [f"the page fails: {found['error']}"]
+        here, there = ({(c["about"], c["check"], c["result"]) for c in told["checks"]} for told in (found, theirs))
+        wrong = [f"only the page: {each}" for each in sorted(here - there)]
+        wrong += [f"only the program: {each}" for each in sorted(there - here)]
+        return wrong + ["other promises"] * (found["promises"] != theirs["promises"])
+
+    def close(self) -> None:
+        self._node.communicate()
+
+
+def given_files(case: Case) -> list[dict[str, str]]:
+    """Return what a reader would choose on the page: names, and bytes in base64."""
+    given = case.given()
+    files = [case.path(name) for name in case.files]
+    signed = [f"{name}.signature.json" for name in [*files, given["page"], given["account"]] if name]
+    beside = [f"{name}.guarantee.json" for name in files]
+    names = [*files, *beside, given["page"], given["account"], *signed, *given["keys"]]
+    return [{"name": Path(name).name, "data": base64.b64encode(Path(name).read_bytes()).decode()}
+            for name in dict.fromkeys(names) if name and Path(name).exists()]  # fmt: skip

@@ -55,8 +55,8 @@ class Base:
     account: str | None = None
 
 
-def _rows(missing: bool, persons: bool) -> list[dict[str, str]]:
-    chance = random.Random(20261117)
+def _rows(missing: bool, persons: bool, seed: int) -> list[dict[str, str]]:
+    chance = random.Random(20261117 + seed)
     rows = []
     for i in range(150):
         person = i // 3 if persons else i
@@ -78,9 +78,9 @@ def _rows(missing: bool, persons: bool) -> list[dict[str, str]]:
 
 
 def _table(folder: Path, name: str, *, missing: bool = False, persons: bool = False, anonymous: bool = True,
-           german: bool = False, keep: bool = False) -> tuple[Path, Path]:  # fmt: skip
+           german: bool = False, keep: bool = False, seed: int = 0) -> tuple[Path, Path]:  # fmt: skip
     """Write a table and its schema."""
-    rows = _rows(missing, persons)
+    rows = _rows(missing, persons, seed)
     data, schema = folder / f"{name}.csv", folder / f"{name}.toml"
     with data.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]), delimiter=";" if german else ",")
@@ -99,10 +99,10 @@ def _table(folder: Path, name: str, *, missing: bool = False, persons: bool = Fa
     return data, schema
 
 
-def make(folder: Path, only: Container[str] = ()) -> list[Base]:
+def make(folder: Path, only: Container[str] = (), seed: int = 0) -> list[Base]:
     """Release a small table in every way, each into a folder of its own, with the public keys in the folder above.
 
-    ``only`` names some of them.
+    ``only`` names some of them; ``seed`` is that of the table.
     """
     folder.mkdir(parents=True, exist_ok=True)
     key = folder / "office.key"
@@ -117,7 +117,7 @@ def make(folder: Path, only: Container[str] = ()) -> list[Base]:
         if only and name not in only:
             return
         place.mkdir()
-        data, schema = _table(folder, name, **table)
+        data, schema = _table(folder, name, **table, seed=seed)
         more: list[object] = ["--report", place / "page.html"] if page else []
         if sign:
             more += ["--sign", key]
@@ -171,7 +171,7 @@ def make(folder: Path, only: Container[str] = ()) -> list[Base]:
             continue
         place = folder / name
         place.mkdir()
-        data, _ = _table(folder, name)
+        data, _ = _table(folder, name, seed=seed)
         answers = [row.split(",")[4] for row in data.read_text(encoding="utf-8").splitlines()]
         data.write_text("\n".join(answers) + "\n", encoding="utf-8")
         file = place / "safe.bin"

@@ -35,6 +35,9 @@ _ODD: list[Any] = [
     [2, 1], ["a"], ["a", "b"], ["a", "a"], [1, "1"], [True, 2], ["é", "e\u0301"], ["a", None], [[1], [2]], ["a", 2**53],
     list(range(9)), ["", "b"], ["𝒳", "x"], {}, {"a": 1}, {"file": "w.txt", "sha256": "0" * 64},
     {"file": "", "sha256": ""},
+    "0.5", "-0", "-1.5", ".5", "1.50", "1e3", "0.1000000000000000055511151231257827", "0.10000000000000001", "NaN",
+    "Infinity", "linear", "log", "hybrid", "piecewise", "duchi", "square-wave", "mean-response", ["0", "1"], ["1", "0"],
+    ["0", "-0"], ["0", 1], "0x10", "1_0", "1 ", "999999999999999999999", "1000000000000000000000", "0.000000001",
     {"mechanism": "direct-response"}, [20, 20, 10], [1] * 50, ["direct-response"], ["unary-encoding"], [32], "a" * 32,
 ]  # fmt: skip
 
@@ -75,12 +78,24 @@ def honest() -> list[Task]:
         (local.Rappor(0.5, 0, 1, hashes=1, key=1), None),
         (local.Rappor.from_budget(epsilon_lifetime=4, epsilon_report=1.5, key=1), None),
         (local.Rappor(0, 0.25, 0.5, bits=2, hashes=3, key=1), None),
+        (local.SquareWave(1, 0, 10, 100), None),
+        (local.SquareWave(_THIRD, -1.5e-7, 1e21, 2, reach=1), None),
+        (local.SquareWave(2, 0.001, 60, 64, "log"), None),
+        (local.MeanResponse(0.61, 0, 1), None),
+        (local.MeanResponse(3, -1, 0.5, steps=9, window=0), None),
+        (local.MeanResponse(200, 0, 1, "piecewise"), None),
+        (local.MeanVector(1, [0, -1], [1, 5]), ["a", 2]),
+        (local.MeanVector(8, [0, -1, 2.5, 1e-5], [1, 5, 3, 1e16]), None),
+        (local.MeanVector(2, [0], [1], "duchi"), None),
     ]
     found = []
     for m, named in mechanisms:
         day = min(max(2 * m.epsilon.exact, 1), 200)
         facts: dict[str, Any] = {"name": "q", "wanted": 10, "minimum": 1, **_TIMES}
         found.append(Task(m, per_day=day, candidates=named, **facts))
+        if len(found) % 9 == 1:
+            mixed = local.Shuffle(batch=3 * len(found), honest=2, collector="a" * 64, shuffler="0" * 63 + "9")
+            found.append(Task(m, per_day=day, candidates=named, shuffle=mixed, **facts))
     return found
 
 
@@ -133,7 +148,8 @@ def _coins(facts: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _change(facts: dict[str, Any], draw: random.Random, base: list[dict[str, Any]]) -> None:
-    part = draw.choice([facts, facts, facts["mechanism"], facts["mechanism"], facts["mechanism"], facts["coins"]])
+    inner = [facts["mechanism"]] * 3 + [facts["coins"]] + [facts.get("shuffle")] * 3
+    part = draw.choice([facts, facts, *inner])
     if not isinstance(part, dict) or not part:
         return
     name, other = draw.choice(sorted(part)), draw.choice(base)

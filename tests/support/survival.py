@@ -18,7 +18,7 @@ import numpy as np
 import discreet as dc
 from collecting import Collector, ready, some_task, start
 from discreet.collector import open_store
-from discreet.local import write_frame
+from discreet.local import Task, write_frame
 
 MOST = 1 << 15
 TASK = some_task(dc.local.DirectResponse(1, MOST))
@@ -27,8 +27,8 @@ TASK = some_task(dc.local.DirectResponse(1, MOST))
 class Devices:
     """Frames that were sent, and those for which an answer in the 200s came back."""
 
-    def __init__(self, seed: int, senders: int = 6) -> None:
-        self.draw, self.senders = random.Random(seed), senders
+    def __init__(self, seed: int, senders: int = 6, task: Task = TASK) -> None:
+        self.draw, self.senders, self.task = random.Random(seed), senders, task
         self.frames: list[bytes] = []
         self.acknowledged: set[int] = set()
         self.refused: dict[int, int] = {}
@@ -39,7 +39,9 @@ class Devices:
             if len(self.frames) >= MOST:
                 return None
             body = len(self.frames).to_bytes(2, "little")
-            self.frames.append(write_frame(TASK.mechanism, body))
+            frame = write_frame(TASK.mechanism, body)
+            sealed = None if self.task.shuffle is None else self.task.shuffle.seal(self.task.digest, frame)
+            self.frames.append(sealed or frame)
             return len(self.frames) - 1
 
     def _send(self, port: int, choose: Callable[[], int | None]) -> None:
@@ -47,7 +49,7 @@ class Devices:
         link = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
         try:
             while not self._stop.is_set() and (frame := choose()) is not None:
-                link.request("POST", f"/v1/tasks/{TASK.digest}/reports", self.frames[frame])
+                link.request("POST", f"/v1/tasks/{self.task.digest}/reports", self.frames[frame])
                 answer = link.getresponse()
                 answer.read()
                 with self._lock:
@@ -96,7 +98,7 @@ class Devices:
         store = open_store(address)
         try:
             total = np.zeros(MOST, np.int64)
-            for counts in store.counts(TASK.digest).values():
+            for counts in store.counts(self.task.digest).values():
                 total += counts.counters["reports"]
         finally:
             store.shut()

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 const { Coins, Device, frame, hex, unhex } = await import(process.argv[3]);
 
 const unwrapped = (v) =>
-  v?.whole ? BigInt(v.whole) : v?.bytes ? unhex(v.bytes) : v?.units ? String.fromCharCode(...v.units) : v;
+  Array.isArray(v) ? v.map(unwrapped) : v?.number ? Number(v.number.replace("inf", "Infinity")) : v?.whole ? BigInt(v.whole) : v?.bytes ? unhex(v.bytes) : v?.units ? String.fromCharCode(...v.units) : v;
 const file = JSON.parse(readFileSync(process.argv[2], "utf8"));
 let made = 0;
 const wrong = [];

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -60,6 +62,22 @@ def test_a_notebook_comes_near_the_truth(name: str) -> None:
     for number, cell in enumerate(code):
         exec(compile("".join(cell["source"]), f"{name}.ipynb, code cell {number}", "exec"), space)
     CHECKS[name](space)
+
+
+@pytest.mark.parametrize(("name", "says"), [("questions", "mean age"), ("synthetic", "rows"), ("collect", "none")])
+def test_the_site_shows_what_a_notebook_shows_in_a_small_page(
+    name: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("IPython", reason="IPython is not installed: pip install 'discreet[dev]'")
+    monkeypatch.syspath_prepend(TUTORIALS.parent)
+    made = importlib.import_module("notebooks").page(TUTORIALS / f"{name}.ipynb")
+    cells = json.loads((TUTORIALS / f"{name}.ipynb").read_text("utf-8"))["cells"]
+    assert all("".join(cell["source"]) in made for cell in cells[1:])  # the first has the title
+    (chart,) = re.findall(r"<svg.*?</svg>", made)
+    assert says in chart
+    assert chart.count('class="bar"') >= 5
+    assert f"]({name}.ipynb)" in made
+    assert len(made) < 50_000
 
 
 @pytest.mark.slow

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -145,6 +147,41 @@ def test_an_empty_account_refuses_before_any_row_is_read(
         QUESTIONS[name](s, 0.5)
     assert read == [0.25]
     assert float(dc.Account(account.path).remaining) == 0.25
+
+
+#: Asks until the account is empty, and writes a line after every answer.
+_ASKING = """
+import sys, warnings
+import numpy as np, pyarrow as pa
+import discreet as dc
+rows = pa.table({"who": np.arange(2000) % 700, "age": np.arange(2000) % 90})
+domain = dc.Domain({"age": dc.Integer(0, 120)}, unit=dc.Person("who", rows=2))
+session = dc.QuerySession(rows, dc.Account(sys.argv[1]), domain=domain)
+try:
+    while True:
+        answer = session.mean("age", epsilon=0.25)
+        print(answer.value, answer.guarantee.epsilon, flush=True)
+except dc.errors.BudgetExceeded:
+    print("empty", flush=True)
+"""
+
+
+def test_a_session_that_is_killed_goes_on_and_nothing_is_bought_twice(tmp_path: Path) -> None:
+    """Killed after three answers, wherever it is by then; the next one has what is left, and no more."""
+    unit = dc.Person("who", rows=2)
+    account = dc.Account.create(tmp_path / "p.account", dataset="people", epsilon=5, unit=unit)
+    command = [sys.executable, "-W", "ignore", "-c", _ASKING, str(account.path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as asking:
+        assert asking.stdout is not None
+        first = [asking.stdout.readline() for _ in range(3)]
+        asking.kill()
+        first += [line for line in asking.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
+    spent = 5 - float(dc.Account(account.path).remaining)
+    assert 0.25 * len(first) <= spent <= 0.25 * (len(first) + 1)  # what was reserved and lost stays spent
+    rest = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert rest[-1] == "empty"
+    assert 0.25 * (len(rest) - 1) == 5 - spent
+    assert float(dc.Account(account.path).remaining) == 0
 
 
 def test_an_account_of_persons_refuses_a_promise_about_rows(tmp_path: Path) -> None:

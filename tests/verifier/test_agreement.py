@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import base64
 import json
 import random
+import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -16,7 +16,7 @@ import pytest
 
 from chromium_browser import opened
 from command_line import output
-from evidence_damage import PLACE, Case, compare, damaged, independent
+from evidence_damage import PLACE, PageProgram, compare, damaged, given_files, independent
 from evidence_releases import Base, make
 
 VECTORS = json.loads((PLACE.parents[1] / "docs" / "evidence-vectors.json").read_text(encoding="utf-8"))
@@ -43,7 +43,7 @@ def test_the_vectors_of_the_page_hold() -> None:
     for seal in VECTORS["seals"]:
         guarantee = v.parsed(seal["guarantee"])
         assert v.seal(guarantee, seal["payload"].encode()) == seal["digest"]
-        assert v.written({n: x for n, x in guarantee.items() if n != "digest"}, canonical=True) == seal["canonical"]
+        assert v.canonical({n: x for n, x in guarantee.items() if n != "digest"}).decode() == seal["canonical"]
     for line in VECTORS["ledger"]:
         wrong: dict[str, list[str]] = {"ledger": [], "draws": []}
         v.line_cost(v.parsed(json.dumps(line["line"])), line["accounting"], wrong, [])
@@ -53,12 +53,12 @@ def test_the_vectors_of_the_page_hold() -> None:
     for account in VECTORS["accounts"]:
         if account["holds"]:
             found = v.Account(account["text"].encode())
-            assert ("sha256:" + found.hashes[-1], str(found.limit - found.spent)) == (account["head"], account["left"])
+            assert ("sha256:" + [*found.ends][-1], str(found.limit - found.spent)) == (account["head"], account["left"])
         else:
             with pytest.raises(v.Wrong):
                 v.Account(account["text"].encode())
     for signature in VECTORS["signatures"]:
-        assert v.Signature(v.parsed(json.dumps(signature["signature"]))).bytes().hex() == signature["bytes"]
+        assert v.Signature(json.dumps(signature["signature"])).bytes().hex() == signature["bytes"]
     text = VECTORS["page"]["text"]
     assert v.sha256(v.page_part(text, "signature")[1].encode()) == VECTORS["page"]["signed_digest"]
 
@@ -80,6 +80,28 @@ def test_both_agree_on_random_damages(bases: list[Base], tmp_path: Path) -> None
         case = damaged(chance.choice(bases), bases, tmp_path / "case", chance)
         wrong, theirs, ours = compare(case)
         assert not wrong, (case.done, wrong, theirs, ours)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_the_page_comes_to_the_same_answers_as_the_program(bases: list[Base], tmp_path: Path) -> None:
+    """Check by check, in node; a slow test does the same in a browser."""
+    page = PageProgram()
+    for i in range(25):
+        chance = random.Random(f"page-{i}")
+        case = damaged(chance.choice(bases), bases, tmp_path / "case", chance)
+        given = case.given()
+        theirs = independent().verify([case.path(name) for name in case.files], *given.values()).to_dict()
+        assert not page.differences(case, theirs), (case.done, theirs)
+    page.close()
+
+
+def test_the_result_of_the_long_run_is_the_one_in_the_docs() -> None:
+    """It is made by `python tests/verifier/agreement.py`, in parts."""
+    found = json.loads((Path(__file__).parent / "agreement.json").read_text(encoding="utf-8"))
+    assert found["disagreements"] == found["crashes"] == 0
+    said = (PLACE.parents[1] / "docs" / "evidence-checks.md").read_text(encoding="utf-8")
+    assert f"{found['damaged']:,} damages of {found['releases']} releases" in said
+    assert f"({found['pages']:,} of them in node)" in said
 
 
 def test_what_was_not_touched_holds_or_is_called_not_checked(bases: list[Base], tmp_path: Path) -> None:
@@ -131,22 +153,6 @@ def test_a_page_whose_facts_were_broken_is_not_excused_if_a_key_is_named(bases: 
     output(*words, "--key", base.folder.parent / "office.key.pub", code=1)
 
 
-def _given(case: Case) -> list[dict[str, str]]:
-    given = case.given()
-    files = [case.path(name) for name in case.files]
-    signed = [f"{name}.signature.json" for name in [*files, given["account"]] if name]
-    names = [
-        *files,
-        *(f"{name}.guarantee.json" for name in files),
-        given["page"],
-        given["account"],
-        *signed,
-        *given["keys"],
-    ]
-    return [{"name": Path(name).name, "data": base64.b64encode(Path(name).read_bytes()).decode()}
-            for name in dict.fromkeys(names) if name and Path(name).exists()]  # fmt: skip
-
-
 _CHECK = """async ([given, heads]) => await verify(given.map(file => ({name: file.name,
     payload: Uint8Array.from(atob(file.data), mark => mark.charCodeAt(0))})), heads)"""
 
@@ -167,7 +173,7 @@ def test_the_page_in_a_browser_agrees_with_the_program(bases: list[Base], tmp_pa
             given = case.given()
             files = [case.path(name) for name in case.files]
             theirs = independent().verify(files, *given.values()).to_dict()
-            found = page.evaluate(_CHECK, [_given(case), given["heads"]])
+            found = page.evaluate(_CHECK, [given_files(case), given["heads"]])
             assert results(found) == results(theirs), (case.done, found, theirs)
             assert (found["code"], found["promises"]) == (theirs["code"], theirs["promises"])
         assert len(asked) == 1, asked

@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet.accounts.book import FORMAT, VERSION, WITH_DELTA, Entry, Totals
+from discreet.accounts.book import FORMAT, VERSION, WITH_DELTA, WITHDRAWN, Entry, Totals
 from discreet.accounts.chain import Chain, Disk
 from discreet.accounts.facts import (
     heads_of,
@@ -263,6 +263,13 @@ class Account(Standing):
         if (name, digest) not in entry.shown:
             facts = {"kind": "file", "entry": entry.number, "name": name, "digest": digest}
             self._chain.append(lambda: {**facts, **_signed()})
+
+    def withdraw(self, digest: str) -> int | None:
+        """Note that nobody received the release with this digest; return its entry, None if there is none."""
+        found = [each for each in self.entries if digest in [seal for _, seal in each.shown]]
+        if found and not found[-1].withdrawn:
+            self.annotate(found[-1].number, WITHDRAWN)
+        return found[-1].number if found else None
 
     def annotate(self, entry: int, text: str) -> None:
         """Add a note to an entry, such as what happened to a lost reservation. Its price stays."""

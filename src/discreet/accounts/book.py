@@ -23,6 +23,8 @@ FORMAT, VERSION = "discreet.account", 1
 WITH_DELTA = "'discreet account create ... --delta 1e-6', or Account.create(..., delta=1e-6)"
 #: Laws of steps. Any other ε-DP step loses no more than randomised response.
 LAWS = ("laplace", "gaussian", "exponential", "response", "zcdp")
+#: A note that says that nobody received a release: `discreet withdraw` writes it.
+WITHDRAWN = "withdrawn"
 #: Law, price (ρ for "gaussian" and "zcdp", else ε), δ, and number of repetitions.
 Step = tuple[str, Fraction, Fraction, int]
 
@@ -63,6 +65,11 @@ class Entry:
     def model(self) -> str:
         """The model of privacy: "central", or that of the terms."""
         return "central" if self.terms is None else str(self.terms["model"])
+
+    @property
+    def withdrawn(self) -> bool:
+        """True if a note says that nobody received it."""
+        return any(note.startswith(f"{WITHDRAWN} (") for note in self.notes)
 
     @property
     def cost(self) -> str:

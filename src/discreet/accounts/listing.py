@@ -62,7 +62,7 @@ def _sum(terms: Sequence[dict[str, Any]], name: str) -> Fraction:
 def unchecked(entries: Sequence[Entry]) -> list[str]:
     """Warn of anonymous tables about the same people that were not checked with each other."""
     # A file appears after it is booked: a table that was only reserved never left.
-    tables = [entry for entry in entries if entry.model == "syntactic" and entry.state != "reserved"]
+    tables = [e for e in entries if e.model == "syntactic" and e.state != "reserved" and not e.withdrawn]
     alone = [i for i, entry in enumerate(tables) if (entry.terms or {})["earlier"] < i]
     if not alone:
         return []

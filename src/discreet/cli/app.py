@@ -66,7 +66,8 @@ verb(
     app,
     option("table", "file", "The table that nobody received.", "safe.csv", required=True, positional=True),
     option("history", "folder", "The release history that it is in.", "people.history", required=True),
-    examples=("withdraw february.csv --history people.history",),
+    option("account", "file", "The account that lists it, for a note there.", "people.account"),
+    examples=("withdraw february.csv --history people.history --account people.account",),
 )(tables.withdraw)
 
 

@@ -30,6 +30,12 @@ STORE = option(
 TASK = option("task", "text", "Digest of the task, or its first eight characters or more.", "3f2a91c0", required=True,
     positional=True)  # fmt: skip
 PORT = option("port", "whole", "Port.", 8765, default=8765, low=1, high=65535)
+HOST = option("host", "text", "Address to listen on; by default, only this machine can reach it.", "0.0.0.0",
+    default="127.0.0.1")  # fmt: skip
+RATE = option("rate", "number", "Maximum number of reports per task and second.", 1000, low=1)
+MAX_WAITING = option(
+    "max_waiting", "whole", "Maximum bytes that wait to be written.", 1 << 26, default=1 << 26, low=1024
+)
 
 
 def _address(store: str | None) -> str | None:
@@ -81,13 +87,12 @@ def _found(kept: Any, digest: str, data: Path, store: str | None) -> Any:
     collect,
     DATA,
     STORE,
-    option("host", "text", "Address to listen on; by default, only this machine can reach it.", "0.0.0.0",
-        default="127.0.0.1"),
+    HOST,
     PORT,
     option("segments", "folder", "Write reports as Parquet to this folder instead of counting them.", "segments"),
-    option("rate", "number", "Maximum number of reports per task and second.", 1000, low=1),
+    RATE,
     option("max_body", "whole", "Maximum bytes per request.", 1 << 22, default=1 << 22, low=64),
-    option("max_waiting", "whole", "Maximum bytes that wait to be written.", 1 << 26, default=1 << 26, low=1024),
+    MAX_WAITING,
     examples=("collect serve --data ./collected", "collect serve --data ./collected --port 9000"),
 )  # fmt: skip
 def serve(
@@ -122,6 +127,65 @@ def serve(
             warn(["others can reach this address: put a proxy with TLS in front of it (docs/collector.md)"])
 
     serve(settings, ready=told)
+
+
+@verb(
+    collect,
+    option("to", "text", "Address of the collector.", "https://collector.example", required=True),
+    declared("data", DATA, help="Folder of the shuffler.", example="shuffled", default="shuffled"),
+    HOST,
+    declared("port", PORT, default=8766, example=8766),
+    RATE,
+    MAX_WAITING,
+    examples=(
+        "collect shuffle --to https://collector.example",
+        "collect shuffle --to http://127.0.0.1:8765 --port 9001",
+    ),
+)
+def shuffle(*, to: str, data: Path, host: str, port: int, rate: float | None, max_waiting: int, as_json: bool) -> None:
+    """Run a shuffler: it mixes sealed reports in batches, so the collector cannot tell who sent which.
+
+    Someone else than the operator of the collector must run it. It can read nothing, and keeps no addresses.
+    """
+    from urllib.parse import urlsplit
+
+    from discreet.collector import Settings, sealing_keys, serve
+
+    if urlsplit(to).scheme not in ("http", "https"):
+        raise InvalidArgument("--to", to, "the address of a collector", "--to https://collector.example")
+    key = list(sealing_keys(data) or sealing_keys(data, new=True))[-1]
+    settings = Settings(data=str(data), host=host, port=port, rate=rate, most_waiting=max_waiting, to=to.rstrip("/"))
+
+    def told() -> None:
+        if as_json:
+            echo({"address": f"http://{host}:{port}", "data": str(data), "to": to, "key": key})
+            return
+        console.print(
+            f"[bold]Shuffling[/] at [cyan]http://{host}:{port}[/], for the collector at [cyan]{escape(to)}[/]."
+        )
+        console.print(f"Tasks that use it name its public key (--shuffler):\n[cyan]{key}[/]", soft_wrap=True)
+
+    serve(settings, ready=told)
+
+
+@verb(
+    collect,
+    option("new", "flag", "Make a new key, for tasks created from now on.", True),
+    declared("data", DATA, help="Folder of the collector or the shuffler."),
+    examples=("collect key", "collect key --data ./shuffled", "collect key --new"),
+)
+def key(*, new: bool, data: Path) -> Iterator[Any]:
+    """Print the public sealing keys of a collector or a shuffler, the newest last; the first call makes one.
+
+    Tasks name these keys. The private keys are in sealing.keys in the folder. Back that file up, and remove the line of
+    an old key when its tasks are closed.
+    """
+    from discreet.collector import sealing_keys
+
+    found = list((sealing_keys(data) if not new else None) or sealing_keys(data, new=True))
+    yield {"keys": found, "file": str(data / "sealing.keys")}
+    for one in found:
+        typer.echo(one)
 
 
 @verb(
@@ -177,6 +241,13 @@ _SKETCH = {name: KINDS["sketch"].option(name) for name in ("mechanism", "domain"
     option("period", "whole", "Length of a batch in seconds. No finer time is kept.", 86_400, default=86_400, low=60),
     option("key_window", "whole", "Seconds during which repeated reports are detected.", 604_800, default=604_800,
         low=60),
+    option("shuffler", "text", "Public key of a shuffler: reports reach the collector through it alone.", "9f3c..."),
+    option("batch", "whole", "With --shuffler: fewest reports that are forwarded together.", 2000, default=2000, low=2),
+    option("honest", "whole", "With --shuffler: devices of a batch that are assumed to be honest.", 1000, low=2),
+    option("delta", "number", "With --shuffler: probability that the amplified promise may fail.", 1e-6, default=1e-6,
+        above=0, below=1),
+    option("longest_wait", "whole", "With --shuffler: seconds until a batch that is too small is deleted.", 86_400,
+        default=86_400, low=1),
     option("file", "file", "Take the task from a file instead.", "task.json"),
     DATA,
     STORE,
@@ -196,7 +267,7 @@ def create(*, file: Path | None, data: Path, store: str | None, **given: Any) ->
         except OSError as error:
             raise DataSourceError(f"file: cannot read {str(file)!r} ({error.strerror}); check the path") from None
     else:
-        made = _task(**given)
+        made = _task(shuffle=_shuffle(data, **given), **given)
     kept = open_store(_address(store) or data)
     others = [held for digest, held in kept.tasks().items() if digest != made.digest and held.task.name == made.name]
     new = kept.create(made)
@@ -208,6 +279,11 @@ def create(*, file: Path | None, data: Path, store: str | None, **given: Any) ->
         f"{made.mechanism.NAME}, epsilon {float(made.epsilon):g} per report and {float(made.per_day):g} per device and "
         f"day; open from {made.opens} to {made.closes}."
     )
+    if made.shuffle is not None:
+        from discreet.collector import shuffled_promise
+
+        for line in shuffled_promise(made)["sentences"]:
+            console.print(line)
     console.print("Put this digest into your application. Its clients then answer this task and no other.")
     if others:
         last = others[-1].task.digest
@@ -219,6 +295,23 @@ def create(*, file: Path | None, data: Path, store: str | None, **given: Any) ->
         f"A page that answers it: discreet collect client {made.digest[:8]}{_at(data, store)}", style="dim",
         soft_wrap=True, highlight=False,
     )  # fmt: skip
+
+
+def _shuffle(data: Path, *, shuffler: str | None, honest: int | None, **given: Any) -> Any:
+    """Return how reports are mixed; None without a shuffler."""
+    from discreet.collector import sealing_keys
+    from discreet.local import Shuffle
+
+    if shuffler is None:
+        if honest is not None:
+            raise InvalidArgument("--honest", honest, "used with --shuffler, the public key of a shuffler")
+        return None
+    if honest is None:
+        fix = f"--honest {given['batch'] // 2}"
+        raise InvalidArgument("--honest", None, "given: how many devices of a batch are assumed to be honest", fix)
+    key = list(sealing_keys(data) or sealing_keys(data, new=True))[-1]
+    chosen = {name: given[name] for name in ("batch", "delta", "longest_wait")}
+    return Shuffle(honest=honest, shuffler=shuffler, collector=key, **chosen)
 
 
 def _task(*, name: str | None, epsilon: Any, **given: Any) -> Any:
@@ -259,6 +352,7 @@ def _task(*, name: str | None, epsilon: Any, **given: Any) -> Any:
             period=given["period"],
             key_window=given["key_window"],
             candidates=listed,
+            shuffle=given["shuffle"],
         )
     except DiscreetError:
         raise
@@ -317,16 +411,27 @@ def close(*, task: str, data: Path, store: str | None) -> Iterator[Any]:
     option("segments", "folder", "Count the segments in this folder instead.", "segments"),
     option("counts", "output", "Write the counts to a file, for 'discreet report' and 'discreet audit'.", "counts.bin"),
     option("top", "whole", "Number of values to show, largest first; by default 20, and all with --json.", 5, low=1),
+    option(
+        "quantiles",
+        "numbers",
+        "Quantiles of a distribution to show; by default 0.05,0.25,0.5,0.75,0.95.",
+        [0.5, 0.99],
+        low=0,
+        high=1,
+    ),
     DATA,
     STORE,
     examples=("collect estimate 3f2a91c0", "collect estimate 3f2a91c0 --top 5 --json"),
 )
 def estimate(
-    *, task: str, candidates: Path | None, segments: Path | None, counts: Path | None, top: int | None, data: Path,
-    store: str | None, as_json: bool,
+    *, task: str, candidates: Path | None, segments: Path | None, counts: Path | None, top: int | None,
+    quantiles: Any, data: Path, store: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Estimate how many devices hold each value, with intervals. Costs no privacy; the collector may keep running."""
-    from discreet.collector import read
+    """Estimate how many devices hold each value, or how a number is distributed, with intervals.
+
+    Costs no privacy; the collector may keep running.
+    """
+    from discreet.collector import QUANTILES, numbers_table, read, short
     from discreet.collector.stores import count
     from discreet.jobs.work import read_lines
 
@@ -334,13 +439,16 @@ def estimate(
         found = _found(kept, task, data, store)
         counted = None if segments is None else count(found.task, segments)
         asked = None if candidates is None else read_lines(candidates)
-        facts = read(kept, found.task.digest, candidates=asked, counts=counted)
+        levels = QUANTILES if quantiles is None else quantiles
+        facts = read(kept, found.task.digest, candidates=asked, counts=counted, quantiles=levels)
         if counts is not None:
             whole = list((kept.counts(found.task.digest) if counted is None else counted).values())
             sum(whole[1:], whole[0]).save(counts)
-    rows = sorted(facts["estimates"], key=lambda one: -one["count"])[: top or 20]
+    rows = sorted(facts.get("estimates", ()), key=lambda one: -one["count"])[: top or 20]
+    if facts.get("ordered"):
+        rows = [one for one in facts["estimates"] if one in rows]
     if as_json:
-        if top is not None:
+        if top is not None and rows:
             names = {one["candidate"] for one in rows}
             facts["estimates"] = rows
             for day in facts["periods"]:
@@ -353,13 +461,27 @@ def estimate(
          "may be noise" if r["may_be_noise"] else ""]
         for r in rows
     ]  # fmt: skip
-    show_table(f"{facts['name']}, {facts['reports']:,} reports", ("value", "devices", "95 % interval", ""), shown,
-               right=("devices", "95 % interval"))  # fmt: skip
+    title, right = f"{facts['name']}, {facts['reports']:,} reports", ("devices", "95 % interval")
+    if "mean" in facts:
+        show_table(title, ("", "estimate", right[1]), numbers_table(facts), right=("estimate", right[1]))
+        shown = [
+            [f"{short(r['from'])} to {short(r['to'])}", f"{100 * r['share']:.1f} %",
+             f"{100 * r['lower']:.1f} to {100 * r['upper']:.1f} %", ""]
+            for r in facts.get("histogram", ())
+        ]  # fmt: skip
+        title = "Distribution"
+    if shown or "mean" not in facts:
+        show_table(title, ("value", *right, ""), shown, right=right)
     days = [[one["from"], f"{one['reports']:,}", "" if one["enough"] else "too few"] for one in facts["periods"]]
     show_table("Reports over time", ("from", "reports", ""), days, right=("reports",))
     if facts["refused"]:
         told = ", ".join(f"{n:,} ({reason})" for reason, n in facts["refused"].items())
         console.print(f"[bold]Refused:[/] {told}.", soft_wrap=True)
+    if mixed := facts.get("shuffled"):
+        for line in mixed["sentences"]:
+            console.print(line)
+        if mixed["lost"]:
+            warn([f"the shuffler deleted {mixed['lost']:,} reports, in batches that stayed too small or came too late"])
     for line in facts["caveats"]:
         console.print(f"[dim]{escape(line)}[/]")
     show_files(counts)

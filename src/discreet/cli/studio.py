@@ -23,20 +23,22 @@ def register(app: typer.Typer) -> None:
             ["192.168.1.5", "192.168.1.5"]),
         option("largest_upload", "number", "Largest upload through the browser, in GiB.", 2.0, default=2.0,
             low=0.001),
+        option("sign", "file", "Private key that signs every report; 'discreet key create' makes one.", "office.key"),
         examples=("studio", "studio people.csv", "studio job.toml"),
     )(studio)  # fmt: skip
 
 
 def studio(
     *, file: str | None, port: int, folder: Path | None, browser: bool, host: list[str] | None, largest_upload: float,
-    as_json: bool,
+    sign: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Open a page on this computer that leads from a table to a release with evidence."""
     import webbrowser
 
+    from discreet.core import SigningKey
     from discreet.studio import Workspace, checked_host, default_home, opened, serve
 
-    chosen = checked_host(host or [])
+    chosen, key = checked_host(host or []), None if sign is None else SigningKey.load(sign)
     if not ip_address(chosen).is_loopback:
         warn(
             [f"others on the network can reach {chosen} without encryption, and see the table if they know the address"]
@@ -58,4 +60,4 @@ def studio(
             opened_once.append(True)
             webbrowser.open(address)
 
-    serve(home, port=port, first=first, host=chosen, largest=int(largest_upload * 2**30), told=told)
+    serve(home, port=port, first=first, host=chosen, largest=int(largest_upload * 2**30), key=key, told=told)

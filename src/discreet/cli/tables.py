@@ -9,7 +9,7 @@ from typing import Any
 from rich.markup import escape
 
 from discreet.cli.common import console, measures, preview, show_files, show_promise, show_table, warn_if_seeded
-from discreet.core import counted, promise_place
+from discreet.core import Guarantee, counted, promise_place
 from discreet.errors import InvalidArgument
 
 
@@ -101,24 +101,37 @@ def _earlier(facts: Any) -> Iterator[str]:
         yield f"{told}releases too.{'' if only_new else finer}"
 
 
-def withdraw(*, table: Path, history: Path) -> Iterator[Any]:
+def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any]:
     """Take back a table that nobody received: it is deleted, and later releases are not checked with it.
 
-    Never use it for a table that was handed out: whoever has it could compare it with the next one.
+    Never use it for a table that was handed out: whoever has it could compare it with the next one. An account keeps
+    the entry, with a note that it was withdrawn.
     """
+    from discreet.accounts import Account
     from discreet.anonymity import ReleaseHistory
 
     found, own = ReleaseHistory(history), table.expanduser().absolute()
     if not any(str(own) in entry.places for entry in found.entries):
         known = ", ".join(repr(entry.table) for entry in found.entries) or "none"
         raise InvalidArgument("TABLE", str(table), f"a table of the history {str(history)!r}, which has: {known}")
+    promise = Guarantee.from_json(promise_place(own).read_bytes()) if promise_place(own).is_file() else None
+    charged = promise is not None and "account" in promise.parameters
+    if charged and account is None:
+        raise InvalidArgument(
+            "--account", None, "the account that lists the table, so that it says that the table was withdrawn",
+            "--account people.account",
+        )  # fmt: skip
+    book = None if account is None else Account(account)
     own.unlink(missing_ok=True)
     promise_place(own).unlink(missing_ok=True)
     found.withdraw(own)
+    noted = None if book is None or promise is None else book.withdraw(str(promise.digest))
     left = found.entries
-    yield {"table": str(own), "history": str(history), "releases": len(left)}
+    yield {"table": str(own), "history": str(history), "releases": len(left), "entry": noted}
     told = f"[bold]Withdrawn[/] and deleted: [cyan]{escape(str(table))}[/]. The next release is checked with "
     told += f"{counted(len(left), 'earlier release')}."
+    if noted is not None:
+        told += f" Entry {noted} of the account stays, with a note that it was withdrawn."
     if any(str(own) in entry.places for entry in left):
         told += " One of them is a table that this one replaced: if nobody received that either, repeat this."
     console.print(told, highlight=False)

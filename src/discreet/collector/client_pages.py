@@ -6,6 +6,8 @@ from fractions import Fraction
 from importlib.resources import files
 from urllib.parse import urlsplit
 
+import numpy as np
+
 from discreet import local
 from discreet.collector.dashboard import PAGES
 from discreet.errors import InvalidArgument
@@ -29,12 +31,16 @@ def starter(task: Task, url: str) -> dict[str, bytes]:
         raise InvalidArgument("--url", url, "the address of a collector", "--url https://collector.example")
     known = task.candidates if isinstance(task.candidates, tuple) else getattr(task.mechanism, "domain", None)
     listed = [] if known is None or isinstance(known, int) else list(known)
-    numbers = isinstance(known, int) or (bool(listed) and all(isinstance(value, int | float) for value in listed))
+    asks = hasattr(task.mechanism, "low")
+    several = asks and len(np.shape(task.mechanism.low)) == 1  # type: ignore[attr-defined]
+    listed = [] if several else listed
+    whole = isinstance(known, int) or (bool(listed) and all(isinstance(value, int | float) for value in listed))
+    numbers = whole or (asks and not several)
     # Exact, as the task writes them: a rounded limit may be below the task's budget.
     asked = task.to_dict()
     report, day = Fraction(asked["epsilon"]), Fraction(asked["per_day"])
     page = render(
-        "starter.html", task.name, "Answers with noise", [], others=PAGES, numbers=numbers,
+        "starter.html", task.name, "Answers with noise", [], others=PAGES, numbers=numbers, several=several,
         values=[str(value) for value in listed[:_OFFERED]], report=_amount(report).strip('"'),
         origin=f"{where.scheme}://{where.netloc}",
     )  # fmt: skip

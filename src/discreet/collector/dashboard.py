@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import PackageLoader
 from markupsafe import Markup
 
-from discreet.collector.reading import read, standing
+from discreet.collector.reading import numbers, numbers_table, read, short, standing
 from discreet.collector.stores.base import Store
 from discreet.core import counted
 from discreet.errors import DataSourceError, TooFewReports
-from discreet.reporting.pages import PROMISED, WORRYING, Answer, render, svg
+from discreet.reporting.pages import PROMISED, WORRYING, Answer, decades, render, svg
 
 if TYPE_CHECKING:
     from discreet.collector.service.committer import Committer
@@ -21,6 +22,9 @@ _Table = tuple[str, list[str], list[str], list[list[str]], tuple[int, ...]]
 PAGES = PackageLoader("discreet.collector")
 _COLLECTED = "What is collected?"
 _PROMISE = "No report is more than e^ε times as likely under one value of a device as under another"
+_BY_DAY = "Days with too few reports are left out, and so are days whose figures would reveal those."
+#: Values that a ranking shows in their own order.
+_RANKED = 12
 #: Days and values of the comparison, and listed values.
 _DAYS, _VALUES, _LISTED = 7, 10, 50
 
@@ -62,12 +66,12 @@ def front(store: Store, writer: Committer) -> str:
     return _page("Collector", "Dashboard of a collector", answers, tables, [])
 
 
-def of_task(store: Store, digest: str) -> str:
+def of_task(store: Store, digest: str, **asked: Any) -> str:
     """Return the page of one task: reports over time, estimates, refused frames, the effect of false reports."""
     facts = standing(store, digest)
     worries: list[tuple[str, str]] = []
     try:
-        facts = read(store, digest)
+        facts = read(store, digest, **asked)
     except TooFewReports as error:
         worries.append(("warn", f"{str(error)[:1].upper()}{str(error)[1:]}."))
     except DataSourceError as error:
@@ -79,6 +83,10 @@ def of_task(store: Store, digest: str) -> str:
         ("", f"ε = {facts['epsilon_per_report']:g} per report"),
         ("", f"{_PROMISE}; for every device, against the collector too."),
     ]
+    mixed = facts.get("shuffled", {})
+    lines += [("", line) for line in mixed.get("sentences", ())]
+    if lost := mixed.get("lost"):
+        worries.append(("warn", f"{counted(lost, 'report')} deleted by the shuffler: see the table below."))
     until = f"{_day(facts['opens'])} to {_day(facts['closes'])}, UTC"
     when = [("", f"{until}{'; closed, no more are taken' if facts['closed'] else ''}")]
     answers = [
@@ -95,18 +103,55 @@ def _charts(facts: dict[str, Any]) -> list[tuple[Markup, str]]:
     if periods:
         days, n = [one["from"][:10] for one in periods], [float(one["reports"]) for one in periods]
         charts.append((svg.bars(days, n, title="reports over time", axis="reports"), "Reports over time, in UTC"))
+    if "histogram" in facts:
+        charts.append((_histogram(facts), "Estimated distribution, with 95 % intervals"))
     found = facts.get("estimates")
-    if found:
-        names = [str(one["candidate"]) for one in found]
+    names = [str(one["candidate"]) for one in found or ()]
+    if found and facts["ordered"] and len(found) > _RANKED:
+        count, *ends = ([one[key] for one in found] for key in ("count", "lower", "upper"))
+        picture = svg.bars(names, count, title="estimates", axis="devices", ends=(ends[0], ends[1]))
+        charts.append((picture, "Estimated devices that hold each value, in the order of the task"))
+    elif found:
         columns = ([one[key] for one in found] for key in ("count", "lower", "upper"))
         picture = svg.ranked(names, *columns, title="estimates", axis="devices")
         charts.append((picture, "Estimated devices that hold each value, with 95 % intervals"))
     return charts
 
 
+def _histogram(facts: dict[str, Any]) -> Markup:
+    """Draw the bins of a distribution, on the scale on which they have equal widths."""
+    bins = facts["histogram"]
+    edges = [*(one["from"] for one in bins), bins[-1]["to"]]
+    shares, low, high = ([100 * one[key] for one in bins] for key in ("share", "lower", "upper"))
+    labels, marks = [f"{short(one['from'])} to {short(one['to'])}" for one in bins], None
+    if facts["scale"] == "log":
+        marks = [(math.log10(v), text) for v, text in decades(edges[0], edges[-1], short).marks]
+        edges = [math.log10(edge) for edge in edges]
+    places: dict[str, Any] = {"edges": edges, "marks": marks, "ends": (low, high)}
+    return svg.bars(labels, shares, title="distribution", axis="% of devices", **places)
+
+
 def _tables(facts: dict[str, Any]) -> list[_Table]:
     tables: list[_Table] = []
-    found = sorted(facts.get("estimates", ()), key=lambda one: -one["count"])
+    if "mean" in facts:
+        tables.append(("Estimates", [], ["", "estimate", "95 % interval"], numbers_table(facts), (1, 2)))
+        days = [one for one in facts["periods"] if "mean" in one][-_DAYS:]
+        if len(days) > 1:
+            each = [numbers({**facts, **day}) for day in days]
+            rows = [[name, *(_give_or_take(*day[i][1:]) for day in each)] for i, (name, *_) in enumerate(each[0])]
+            heads = ["", *(day["from"][:10] for day in days)]
+            note = f"Estimates of one day ± half a 95 % interval. {_BY_DAY}"
+            tables.append(("Day by day", [note], heads, rows, tuple(range(1, len(heads)))))
+        rows = [
+            [f"{short(one['from'])} to {short(one['to'])}", f"{100 * one['share']:.1f} %",
+             f"{100 * one['lower']:.1f} to {100 * one['upper']:.1f} %"]
+            for one in facts.get("histogram", ())
+        ]  # fmt: skip
+        if rows:
+            tables.append(("Distribution", [], ["values", "devices", "95 % interval"], rows, (1, 2)))
+    found = list(facts.get("estimates", ()))
+    if found and not facts["ordered"]:
+        found.sort(key=lambda one: -one["count"])
     if found:
         rows = [
             [str(one["candidate"]), f"{one['count']:,.0f}", f"{one['lower']:,.0f} to {one['upper']:,.0f}",
@@ -121,11 +166,16 @@ def _tables(facts: dict[str, Any]) -> list[_Table]:
         shares = [{str(e["candidate"]): _share(e, day["reports"]) for e in day["estimates"]} for day in days]
         rows = [[name, *(share.get(name, "") for share in shares)] for name in names]
         heads = ["value", *(day["from"][:10] for day in days)]
-        note = [
-            "Share of the devices that reported on a day ± half a 95 % interval. Days with too few reports are left "
-            "out, and so are days whose figures would reveal those."
+        note = f"Share of the devices that reported on a day ± half a 95 % interval. {_BY_DAY}"
+        tables.append(("Day by day", [note], heads, rows, tuple(range(1, len(heads)))))
+    if mixed := facts.get("shuffled"):
+        rows = [
+            ["fewest reports of a batch", f"{mixed['batch']:,}"],
+            ["honest devices assumed in it", f"{mixed['honest']:,}"],
+            ["longest wait", f"{mixed['longest_wait']:,} seconds"],
+            ["reports deleted, because their batch stayed too small or the task was closed", f"{mixed['lost']:,}"],
         ]
-        tables.append(("Day by day", note, heads, rows, tuple(range(1, len(heads)))))
+        tables.append(("Shuffler", [], ["", "value"], rows, (1,)))
     if facts["refused"]:
         rows = [[reason, f"{n:,}"] for reason, n in facts["refused"].items()]
         tables.append(("Refused frames", [], ["reason", "frames"], rows, (1,)))
@@ -143,6 +193,10 @@ def _day(time: str) -> str:
 
 def _worrying(worries: list[tuple[str, str]], good: str) -> Answer:
     return Answer(WORRYING, "See below" if worries else "Nothing at the moment", worries or [("good", good)])
+
+
+def _give_or_take(value: float, low: float, high: float) -> str:
+    return f"{short(value)} ± {short((high - low) / 2, 2)}"
 
 
 def _share(one: dict[str, Any], n: int) -> str:

@@ -4,15 +4,24 @@ This is post-processing of noisy counts and costs no privacy. Still, every estim
 reports.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
-from discreet.collector.stores.base import Held, Store, find_task
+from discreet.collector.stores.base import LOST, Held, Store, find_task
+from discreet.core import at_most
 from discreet.errors import DataSourceError, InvalidArgument, TooFewReports
 from discreet.jobs.work import estimate_figures
-from discreet.local import Counts, PublicFile, Task, liars_move
+from discreet.local import Counts, PublicFile, Rappor, Task, liars_move, shuffled
 
+#: The quantiles that are shown unless others are chosen.
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+#: Figures of a single period, and fewer bootstrap samples for them.
+_BY_PERIOD, _FEW = ("estimates", "mean", "lower", "upper", "quantiles"), 25
+#: A list of so many values is shown in its own order.
+_SHORT = 24
 LIARS = (
     "A device that sends its report again under a new key is counted again, and a false report looks like noise: that "
     "costs accuracy, never the privacy of others."
@@ -20,7 +29,12 @@ LIARS = (
 
 
 def read(
-    store: Store, digest: str, *, candidates: Any = None, counts: Mapping[int, Counts] | None = None
+    store: Store,
+    digest: str,
+    *,
+    candidates: Any = None,
+    counts: Mapping[int, Counts] | None = None,
+    quantiles: Sequence[float] = QUANTILES,
 ) -> dict[str, Any]:
     """Estimate what the devices of a task hold.
 
@@ -34,6 +48,8 @@ def read(
         The values to estimate; None takes those of the task.
     counts : mapping, optional
         The counts by period, if they were made elsewhere, such as on Spark; None takes those of the store.
+    quantiles : list of float
+        The quantiles of a distribution.
 
     Returns
     -------
@@ -52,12 +68,14 @@ def read(
     if facts["reports"] < task.minimum:
         raise TooFewReports(facts["reports"], task.minimum)
     asked = values_asked(task, candidates)
-    whole = _sum(found)
-    facts |= {key: value for key, value in _estimated(task, whole, asked).items() if key not in ("reports", "file")}
-    facts["periods"] = [
-        {**one, **({"estimates": _estimated(task, found[one["period"]], asked)["estimates"]} if one["enough"] else {})}
-        for one in facts["periods"]
-    ]
+    figures = _estimated(task, _sum(found), asked, quantiles)
+    facts |= {key: value for key, value in figures.items() if key not in ("reports", "file")}
+    if asked is None and hasattr(task.mechanism, "discover"):  # what was found, followed over time
+        asked = [one["candidate"] for one in figures["estimates"]]
+    for one in facts["periods"]:
+        if one["enough"]:
+            now = _estimated(task, found[one["period"]], asked, quantiles, replicates=_FEW)
+            one |= {key: now[key] for key in _BY_PERIOD if key in now}
     facts["liars"] = _liars(task)
     facts["caveats"] = [*facts["caveats"], _warning(facts["liars"], facts["reports"])]
     return facts
@@ -114,9 +132,36 @@ def _standing(held: Held, counts: Mapping[int, Counts], refused: Mapping[str, in
         "wanted": task.wanted,
         "minimum": task.minimum,
         "reports": sum(one.n for one in counts.values()),
-        "refused": dict(refused),
+        "refused": {reason: n for reason, n in refused.items() if reason != LOST},
         "periods": periods,
+        **({} if task.shuffle is None else {"shuffled": {**shuffled_promise(task), "lost": refused.get(LOST, 0)}}),
     }
+
+
+@lru_cache(maxsize=256)
+def shuffled_promise(task: Task) -> dict[str, Any]:
+    """Return the two promises of a shuffled task, as figures and as sentences, with what the second one assumes."""
+    shuffle, local = task.shuffle, float(task.epsilon)
+    facts = {
+        "batch": shuffle.batch, "honest": shuffle.honest, "longest_wait": shuffle.longest_wait, "local_epsilon": local,
+        "collector_alone": None,
+    }  # fmt: skip
+    both = f"Against shuffler and collector together: ε = {local:g} per report."
+    if isinstance(task.mechanism, Rappor) or getattr(task.mechanism, "memoised", False):
+        why = "devices store their responses, so the reports of one device can be recognised in every batch"
+        return facts | {"sentences": [both, f"Against the collector alone: no better figure, because {why}."]}
+    bound = shuffled(task.mechanism, shuffle.honest, float(shuffle.delta))
+    day = bound.repeated(int(task.per_day.exact // task.epsilon.exact))  # type: ignore[attr-defined]
+    facts["collector_alone"] = [{"reports": b.reports, "epsilon": b.epsilon, "delta": b.delta} for b in (bound, day)]
+    alone = f"Against the collector alone: ε = {at_most(bound.epsilon, 3)} with δ = {bound.delta:.2g} per report"
+    if day.reports > 1:
+        alone += f", ε = {at_most(day.epsilon, 3)} with δ = {day.delta:.2g} for the {day.reports} reports of a day"
+    return facts | {"sentences": [
+        both,
+        f"{alone} (neighbours: {bound.neighbours}). The cost of further reports adds up.",
+        "The second promise assumes that shuffler and collector do not collude, and that every batch has reports of at "
+        f"least {shuffle.honest:,} honest devices, one each.",
+    ]}  # fmt: skip
 
 
 def read_apart(reports: Mapping[int, int], minimum: int) -> set[int]:
@@ -163,8 +208,13 @@ def _sum(counts: Mapping[int, Counts]) -> Counts:
     return total
 
 
-def _estimated(task: Task, counts: Counts, asked: Any) -> dict[str, Any]:
+def _estimated(task: Task, counts: Counts, asked: Any, quantiles: Any, **more: Any) -> dict[str, Any]:
     mechanism: Any = task.mechanism
+    if hasattr(mechanism, "low"):
+        figures = estimate_figures(mechanism.estimate(counts), None, quantiles=quantiles, **more)
+        if isinstance(figures["mean"], list):
+            figures["names"] = list(task.candidates or range(len(figures["mean"])))
+        return figures
     searched = asked is None and hasattr(mechanism, "discover")  # values that no one listed
     found = mechanism.discover(counts).estimate if searched else mechanism.estimate(counts, asked)
     figures = estimate_figures(found, None, mechanism)
@@ -172,4 +222,28 @@ def _estimated(task: Task, counts: Counts, asked: Any) -> dict[str, Any]:
     if asked is None and isinstance(names, tuple) and len(names) == len(figures["estimates"]):
         for one, name in zip(figures["estimates"], names, strict=True):
             one["candidate"] = name
+    # A short list, such as bins or degrees of a scale, keeps its order; a long one is ranked.
+    figures["ordered"] = not searched and len(figures["estimates"]) <= _SHORT
     return figures
+
+
+def numbers(facts: dict[str, Any]) -> list[tuple[str, float, float, float]]:
+    """Return name, value and interval of mean and quantiles, or of the mean of each of several numbers."""
+    if "names" in facts:
+        columns = (facts[key] for key in ("names", "mean", "lower", "upper"))
+        return [(str(name), *figures) for name, *figures in zip(*columns, strict=True)]
+    rows = [("mean", facts["mean"], facts["lower"], facts["upper"])]
+    for one in facts.get("quantiles", ()):
+        name = "median" if one["level"] == 0.5 else f"{100 * one['level']:g} % are below"
+        rows.append((name, one["value"], one["lower"], one["upper"]))
+    return rows
+
+
+def numbers_table(facts: dict[str, Any]) -> list[list[str]]:
+    """Return the same as text."""
+    return [[name, short(value), f"{short(low)} to {short(high)}"] for name, value, low, high in numbers(facts)]
+
+
+def short(value: float | None, digits: int = 4) -> str:
+    """Write a number with a few digits, without an exponent."""
+    return "" if value is None else format(Decimal(f"{value:.{digits}g}"), ",f")

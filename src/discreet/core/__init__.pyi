@@ -9,6 +9,7 @@ from .arrays import FloatArray as FloatArray
 from .arrays import IntArray as IntArray
 from .arrays import SmallIntArray as SmallIntArray
 from .arrays import WordArray as WordArray
+from .budget.guarantee import DECLARATION as DECLARATION
 from .budget.guarantee import Guarantee as Guarantee
 from .budget.guarantee import add_up as add_up
 from .budget.guarantee import epsilon_to_zcdp as epsilon_to_zcdp

@@ -3,8 +3,6 @@
 All look at the raw rows: they judge a method, and must not be published with a release.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -239,7 +237,6 @@ def compare_centers(X: Any, centers: Any, *, n_init: int = 5, seed: int = 0) -> 
 
 
 def read_matrix(name: str, value: Any, width: int | None = None) -> FloatArray:
-    """Return a table of numbers; refuse anything else, and any other number of columns."""
     if hasattr(value, "to_numpy") and hasattr(value, "columns") and not isinstance(value, np.ndarray):
         value = value.to_numpy()
     try:

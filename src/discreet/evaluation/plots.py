@@ -23,7 +23,6 @@ def _line(figure: Any, x: Any, y: Any, name: str, colour: str, dash: str = "soli
 
 
 def draw_roc(found: Any) -> Any:
-    """Draw the curve of a `ScoredAttack` on logarithmic axes, which show low false positive rates."""
     low, high = found.advantage_interval
     said = f"advantage {found.advantage:.3f} ({low:.3f} to {high:.3f}), area {found.auc:.3f}"
     axes = [{"title": f"called members, of people who are{no}", "type": "log"} for no in (" not", "")]
@@ -37,7 +36,6 @@ def draw_roc(found: Any) -> Any:
 
 
 def draw_pairs(found: Any) -> Any:
-    """Draw the errors of all pairs of columns of a `TableComparison`; the diagonal has those of single columns."""
     said = f"mean {found.marginals[2].mean:.4f}; not private: made from raw rows"
     figure = _figure(f"error of pairs of columns<br><sup>{said}</sup>", {}, {"autorange": "reversed"}, height=600)
     names, scale = list(found.columns), [[0, "#ffffff"], [1, TEAL]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,13 +63,27 @@ def signed(done: JobResult, key: SigningKey) -> JobResult:
     named = tuple((path.name, digest_of(path)) for path in dict.fromkeys(files.values()))
     place, made = write_signature(first, key, about="release", files=named, pages=pages, **told)
     if page is not None:
-        write_whole(page, put(text, SIGNATURE, json.dumps(made.to_dict(), separators=(",", ":"), ensure_ascii=False)))
+        write_whole(page, put(text, SIGNATURE, made.to_json()))
     return replace(done, files={**done.files, "signature": place}, figures={**done.figures, "signature": str(place)})
+
+
+def signed_page(page: str, name: str, key: SigningKey, released: Iterable[Path]) -> str:
+    """Return a page that carries a signature of itself and of the files that it is about."""
+    from discreet.reporting.pages import SIGNATURE, digest, put
+
+    files = [file for path in released for file in (path, promise_place(path)) if file.exists()]
+    named = tuple((file.name, digest_of(file)) for file in files)
+    made = _stated(key, about="release", files=named, pages=((name, digest(page, SIGNATURE)),))
+    return put(page, SIGNATURE, made.to_json())
+
+
+def _stated(key: SigningKey, **facts: Any) -> Signature:
+    return key.sign(version=__version__, time=datetime.now(UTC).isoformat(timespec="seconds"), **facts)
 
 
 def write_signature(first: Path, key: SigningKey, **facts: Any) -> tuple[Path, Signature]:
     """Sign a statement, and write the signature next to a file."""
-    made = key.sign(version=__version__, time=datetime.now(UTC).isoformat(timespec="seconds"), **facts)
+    made = _stated(key, **facts)
     place = signature_place(first)
     write_whole(place, json.dumps(made.to_dict(), indent=2, ensure_ascii=False) + "\n")
     return place, made

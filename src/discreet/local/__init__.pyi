@@ -33,6 +33,7 @@ from .strings.puzzle import FragmentPuzzle as FragmentPuzzle
 from .support import liars_move as liars_move
 from .tasks.client import Client as Client
 from .tasks.frames import write_frame as write_frame
+from .tasks.sealing import Shuffle as Shuffle
 from .tasks.task import PublicFile as PublicFile
 from .tasks.task import Task as Task
 from .wire.counts import Counts as Counts
@@ -67,6 +68,7 @@ __all__ = [
     "Rappor",
     "ReportLedger",
     "Reports",
+    "Shuffle",
     "ShuffledBound",
     "SquareWave",
     "SubsetSelection",

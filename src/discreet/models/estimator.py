@@ -199,9 +199,9 @@ class Regression(PrivateModel):
     def coefficients(self, level: float = 0.95) -> Coefficients:
         """Return the coefficients with intervals, of the intercept first.
 
-        An interval of a linear model accounts for noise and for the choice of rows, with residuals of equal variance.
-        One of a logistic model does not account for the noise of the Hessian: the guide states how often it held the
-        coefficient in trials. Estimates are regularised and intervals are not, so an estimate need not be in the
+        An interval of a linear model accounts for noise and for the choice of rows, with residuals of equal variance;
+        one of a logistic model also for a Hessian that is that of normal features. The guide states how often they held
+        the coefficient in trials. Estimates are regularised and intervals are not, so an estimate need not be in the
         middle, nor inside where noise is large.
         """
         check_fitted(self)

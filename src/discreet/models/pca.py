@@ -25,7 +25,7 @@ class PrivatePCA(PrivateModel, mixins=("ClassNamePrefixFeaturesOutMixin", "Trans
     explained_variance_, explained_variance_ratio_ : array of shape (components,)
         Variance along each, and its share in the variance of all columns.
     explained_variance_std_ : array of shape (components,)
-        Standard error of these variances, from noise and (as of normal data) from the choice of rows.
+        Standard error of these variances, from noise and from the choice of rows: at most, whatever the rows are.
     mean_ : array of shape (columns,)
     moments_ : Moments
         What was released. Everything else follows from it.
@@ -75,11 +75,14 @@ class PrivatePCA(PrivateModel, mixins=("ClassNamePrefixFeaturesOutMixin", "Trans
         self.explained_variance_ratio_ = self.explained_variance_ / (whole or 1.0)
         self._shift = found.means[1:]
         self.mean_ = self._units * self._shift + (centres if own else 0.0)
-        # To first order. A weight counts as its share in the largest one: there are at least so many rows.
+        # To first order. A square u² of rows with |u| <= r and mean v has a variance of at most v(r² - v) in any
+        # case. A weight counts as its share in the largest one: there are at least so many rows.
         rows = max(found.n / (self._weights.units if self._weights else 1), 1.0)
         along = np.column_stack([-self.components_ @ (self._units * self._shift), self.components_ * self._units])
         noise = [self.moments_.variance * float((self.moments_.weights(v, v) ** 2).sum()) for v in along]
-        self.explained_variance_std_ = np.sqrt(np.array(noise) / found.n**2 + 2 * self.explained_variance_**2 / rows)
+        farthest = np.abs(self.components_ * self._units) @ (1 + np.abs(self._shift))
+        chance = self.explained_variance_ * np.maximum(farthest**2 - self.explained_variance_, 0.0)
+        self.explained_variance_std_ = np.sqrt(np.array(noise) / found.n**2 + chance / rows)
         return {"components": count, "scale": self.scale}, []
 
     def transform(self, X: Any) -> FloatArray:

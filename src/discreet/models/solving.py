@@ -1,7 +1,7 @@
 """From noisy moments to coefficients and intervals. Post-processing throughout.
 
 Noise on X'X is noise on an equation, (X'X) θ = X'y, whose variance is known. So coefficients are the mean of a normal
-posterior: the prior width is chosen by its likelihood, near what the noisy variance of y allows. Intervals need no
+posterior, averaged over prior widths by their likelihood, near what the noisy variance of y allows. Intervals need no
 prior: they hold every value that the equation, with its noise, does not contradict (Fieller 1954).
 """
 
@@ -12,14 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core import BoolArray, FloatArray
+from discreet.core import BoolArray, FloatArray, later
 from discreet.models.moments import Moments
 from discreet.synopses.queries import wide
 
+special = later("scipy.special")
 #: Prior variance of the mean of a column in -1..1.
 MEAN_PRIOR = 0.1
-#: Prior widths that are tried, in powers of 2 of what the variance of y allows; the likeliest beforehand is -1.
-WIDTHS, USUAL, SPREAD = np.arange(-6.0, 2.1, 0.5), -1.0, 0.5 / math.log(2)
+#: Prior widths that are tried, in powers of 2 of what the variance of y allows; the likeliest beforehand is 0.
+WIDTHS, SPREAD = np.arange(-6.0, 2.1, 0.5), 0.5 / math.log(2)
+#: Standard errors that an eigenvalue of a noisy scatter matrix is off by; chosen on generated tables.
+OFF = 4.0
 #: The least residual variance, in squares of half a range.
 LEAST_RESIDUAL = 1e-6
 #: The longest step, see `step`.
@@ -50,13 +53,32 @@ def centred(moments: Moments, last: bool = True) -> Centred:
     """Centre noisy moments; with ``last`` the last column is the target, kept apart and not shrunk."""
     M, W = moments.matrix, moments.variances
     n = max(float(M[0, 0]), 1.0)
-    means = np.append(1.0, M[0, 1:] / n)
-    means[1:] *= MEAN_PRIOR / (MEAN_PRIOR + W[0, 1:] / n**2)
+    means = _means(moments, n)
     C = M - n * np.outer(means, means)
     V = W + np.outer(means**2, W[0]) + np.outer(W[0], means**2)
     x = slice(1, len(M) - 1 if last else len(M))
     scatter, spread = _shrunk(C[x, x], V[x, x])
     return Centred(n, means, scatter, spread, C[1:, -1], V[1:, -1])
+
+
+def _means(moments: Moments, n: float) -> FloatArray:
+    """Return the means of features, that of the intercept first.
+
+    A sum of products is n times a covariance and two means. So where covariances, whose size follows from the products
+    themselves, are small against the noise, all products of a column tell its mean and not its own sum alone.
+    """
+    M, W = moments.matrix, np.maximum(moments.variances, 1e-12)
+    seen = (moments.design.places >= 0) & ~np.eye(len(M), dtype=bool)
+    inner = seen.copy()
+    inner[0] = inner[:, 0] = False
+    means = np.append(1.0, M[0, 1:] / n * MEAN_PRIOR / (MEAN_PRIOR + W[0, 1:] / n**2))
+    for _ in range(10):
+        rest = (M - n * np.outer(means, means))[inner]
+        spread = max(float((rest**2 - W[inner]).mean()), 0.0) if len(rest) else 0.0
+        weight = n * means * np.where(seen, 1 / (W + spread * inner), 0.0)
+        found = (weight * M).sum(axis=1) / (weight @ (n * means) + 1 / MEAN_PRIOR)
+        means[1:] = (means[1:] + np.clip(found[1:], -1, 1)) / 2
+    return means
 
 
 def _shrunk(C: FloatArray, V: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -84,22 +106,34 @@ def positive(matrix: FloatArray) -> FloatArray:
 
 def slopes(found: Centred) -> tuple[FloatArray, float]:
     """Return regularised slopes of the last column on the others, and the residual variance."""
-    C, V, b, noise = found.scatter, found.variances, found.last[:-1], found.last_variances[:-1]
+    V, b, noise = found.variances, found.last[:-1], found.last_variances[:-1]
+    C = _lifted(found.scatter, OFF * math.sqrt(float(noise.mean())))
     whole, n, p = float(found.last[-1]), found.n, len(found.last) - 1
     ceiling = max(whole / n, LEAST_RESIDUAL)
     allowed = max(whole, math.sqrt(float(found.last_variances[-1])), LEAST_RESIDUAL * n)
     width = min(math.sqrt(allowed / max(float(np.trace(C)), 1e-9)), 2 / math.sqrt(p))
-    best, made, residual = -math.inf, np.zeros(p), ceiling
-    for power in WIDTHS:
+    likely, made, residual = np.empty(len(WIDTHS)), np.empty((len(WIDTHS), p)), np.empty(len(WIDTHS))
+    for i, power in enumerate(WIDTHS):
         prior, left = (width * 2.0**power) ** 2, ceiling
         error = noise + prior * V.sum(axis=1)
         for _ in range(2):
-            theta, likely = _posterior(C, b, np.diag(error) + left * C, prior)
-            left = float(np.clip((whole - 2 * b @ theta + theta @ C @ theta) / n, LEAST_RESIDUAL, ceiling))
-        likely -= ((power - USUAL) / SPREAD) ** 2 / 2
-        if likely > best:
-            best, made, residual = likely, theta, left
-    return made, residual
+            made[i], likely[i] = _posterior(C, b, np.diag(error) + left * C, prior)
+            left = float(np.clip((whole - 2 * b @ made[i] + made[i] @ C @ made[i]) / n, LEAST_RESIDUAL, ceiling))
+        residual[i] = left
+    likely -= (WIDTHS / SPREAD) ** 2 / 2
+    share = np.exp(likely - likely.max())
+    share /= share.sum()
+    return share @ made, float(share @ residual)
+
+
+def _lifted(matrix: FloatArray, error: float) -> FloatArray:
+    """Return a matrix whose eigenvalues are the means of what they can have been: normal around them, above 0."""
+    values, vectors = np.linalg.eigh(matrix)
+    values = np.maximum(values, 0.0)
+    if error:
+        x = values / error
+        values = values + error * np.exp(-(x**2) / 2 - math.log(2 * math.pi) / 2 - special.log_ndtr(x))
+    return np.asarray((vectors * values) @ vectors.T, np.float64)
 
 
 def _posterior(A: FloatArray, b: FloatArray, error: FloatArray, prior: float) -> tuple[FloatArray, float]:

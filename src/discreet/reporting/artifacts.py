@@ -14,6 +14,7 @@ from discreet.engines import PARQUET
 from discreet.engines.tables import format_of, sheet_as_csv, unescaped
 from discreet.errors import FormatError
 from discreet.local.wire import BITMAP, MAGIC, REPORTS
+from discreet.synopses import CHECKSUM_MARK
 from discreet.synopses import FACTS as SYNOPSIS
 
 _PARQUET_MAGIC = b"PAR1"
@@ -45,8 +46,12 @@ def _of_parquet(path: Path) -> str:
     try:
         named = pq.read_metadata(path).metadata or {}
     except (pa.ArrowException, OSError):
-        return "synopsis"  # its reader says what is damaged
-    return "record" if RECORD in named else "synopsis" if SYNOPSIS in named else "table"
+        data = path.read_bytes()
+        whole = data[:4] == data[-4:] == _PARQUET_MAGIC
+        # A reader of synopses says what is damaged.
+        return "synopsis" if not whole or SYNOPSIS + b"\x18" in data or CHECKSUM_MARK in data else "table"
+    made = SYNOPSIS in named or any(value.startswith(CHECKSUM_MARK) for value in named.values())
+    return "record" if RECORD in named else "synopsis" if made else "table"
 
 
 def read_released(path: Path, domain: Domain | None) -> pa.Table:

@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ _MOST_CANDIDATES = 30
 
 
 def report_facts(
-    artifact: str | Path,
+    artifact: str | Path | Findings,
     *,
     against: Any = None,
     target: str | None = None,
@@ -67,14 +68,15 @@ def report_facts(
     candidates: Sequence[Any] | None = None,
     clusters: Mapping[str, Any] | None = None,
     account: Mapping[str, Any] | None = None,
-    behind: str | Path | None = None,
+    behind: str | Path | Findings | None = None,
 ) -> dict[str, Any]:
     """Collect the facts about a released file.
 
     Parameters
     ----------
     artifact : path
-        A synopsis (Parquet), counts of local reports, or a table with its promise (``<name>.guarantee.json``).
+        A synopsis (Parquet), counts of local reports, or a table with its promise (``<name>.guarantee.json``). A file
+        that was examined is not examined again.
     against : table or path, optional
         The raw table: adds a comparison, which is *not private*. See `discreet.evaluation.compare_tables`.
     target : str, optional
@@ -101,15 +103,15 @@ def report_facts(
     >>> facts["kind"], facts["promise"]["epsilon"], facts["checks"]["seal"]
     ('synopsis', 1.0, 'intact')
     """
-    path = Path(artifact).expanduser()
     if target is not None and against is None:
         raise InvalidArgument("against", None, "the raw table, given with target", 'against="people.csv"')
-    found = examine(path)
+    found = _examined(artifact)
+    path = found.path
     kind, guarantee, release, thing = _open(path, found, candidates)
     model: dict[str, Any] | None = None
     if behind is not None:
-        source = examine(Path(behind).expanduser())
-        _, _, drawn, thing = _open(Path(behind).expanduser(), source, None)
+        source = _examined(behind)
+        _, _, drawn, thing = _open(source.path, source, None)
         found.checks += [check for check in source.checks if check.holds is False]
         release = {**drawn, "handed_out": release["rows"]}
         model = {"file": source.file, "digest": thing.digest}
@@ -160,6 +162,10 @@ def report_facts(
         )  # first, to refuse a misread file early
         compared |= {} if clusters is None else {"clusters": against_raw(clusters, guarantee.domain, against)}
     return facts
+
+
+def _examined(file: str | Path | Findings) -> Findings:
+    return replace(file, checks=list(file.checks)) if isinstance(file, Findings) else examine(Path(file))
 
 
 def _warnings(release: dict[str, Any], thing: Any) -> list[str]:

@@ -1,6 +1,7 @@
 """The verdict on a released file, for `discreet audit` and `discreet report`: what it is, and if its promise holds."""
 
 import io
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ import pyarrow as pa
 
 from discreet.anonymity.risk import legend_of, read_sets
 from discreet.core import (
+    DECLARATION,
     PROMISE_ENDING,
     Categorical,
     Domain,
@@ -49,11 +51,16 @@ class Check:
 class Findings:
     """The checks of a file; ``thing`` is the synopsis or table that was read from it."""
 
-    file: str
+    path: Path
     kind: str = "unknown"
     checks: list[Check] = field(default_factory=list)
     guarantee: Guarantee | None = None
     thing: Any = field(default=None, repr=False)
+
+    @property
+    def file(self) -> str:
+        """The name of the file."""
+        return self.path.name
 
     @property
     def passed(self) -> bool:
@@ -108,11 +115,12 @@ def examine(path: Path) -> Findings:
     target = path.expanduser()
     if not target.is_file() and not (target.is_dir() and promise_place(target).is_file()):
         raise DataSourceError(f"artifact: no file {str(path)!r}; name what was released")
-    found = Findings(target.name)
+    found = Findings(target)
     try:
         _examine(target, b"".join(payload_of(target)), found)
     except DiscreetError as error:
-        found.add("file", False, str(error).splitlines()[0])
+        check = "cells" if str(error).startswith(DECLARATION) else "file"
+        found.add(check, False, str(error).splitlines()[0])
     except (OSError, UnicodeDecodeError, pa.ArrowException):  # their messages may quote data
         found.add("file", False, f"{target.name} cannot be read: it is damaged, or not what its name says")
     return found
@@ -204,6 +212,9 @@ def _promise(data: bytes, found: Findings) -> Guarantee:
     found.guarantee = promise
     forms = {promise.to_json(indent=indent).encode() for indent in (None, 2)}
     if data.removesuffix(b"\n") not in forms:
+        here, there = (json.dumps(told["domain"]) for told in (json.loads(data), promise.to_dict()))
+        if here != there:
+            raise FormatError(f"{DECLARATION}: they are not in the form in which they are written")
         said = "the promise was changed after it was written: its layout is not the original one"
         found.add("promise", False, said)
     _ledger(promise, found)
@@ -236,7 +247,7 @@ def _table(path: Path, data: bytes, promise_data: bytes, found: Findings) -> Non
             raise FormatError(f"the promise states rules that cannot be read ({type(error).__name__})") from None
         shown = _counted(counted.found)
         for text in counted.failures:
-            found.add("recount", False, text)
+            found.add("cells" if text.endswith("its declaration") else "recount", False, text)
         if not counted.failures:
             k_counted = True if {"k", "k_by_columns"} & set(counted.found) else None
             found.add("recount", k_counted, f"counted again: {shown}")
@@ -258,7 +269,7 @@ def _counted(found: Mapping[str, Any]) -> str:
 
 def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Findings) -> None:
     """Check that all columns are declared, and that bounded numbers are within their bounds."""
-    wrong, labels = undeclared(table, promise, domain), legend_of(found)
+    wrong, labels, odd = undeclared(table, promise, domain), legend_of(found), list[str]()
     for column in domain:
         if column.name not in table.column_names:
             continue
@@ -270,13 +281,13 @@ def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Finding
                 unknown = not cells.members.any(axis=1).all()
             else:
                 unknown = any(v is not None and category_text(v) not in known for v in values)
-            wrong += [f"column {column.name!r} holds a value that is not declared"] * unknown
+            odd += [f"column {column.name!r} holds a value that is not declared"] * unknown
         elif promise.model != "syntactic" and promise.parameters.get("remap") in _BOUNDED:
             numbers = [v for v in map(_number, values) if v is not None]
             if any(not column.low <= v <= column.high for v in numbers):
-                wrong.append(f"column {column.name!r} has values outside its bounds")
-    for text in wrong:
-        found.add("domain", False, text)
+                odd.append(f"column {column.name!r} has values outside its bounds")
+    for text in (*wrong, *odd):
+        found.add("cells" if text in odd else "domain", False, text)
     free = promise.model == "metric" and promise.parameters.get("remap") not in _BOUNDED
     said = "; perturbed numbers may be outside their bounds by design" if free else ""
     if promise.parameters.get("facts"):
@@ -286,7 +297,7 @@ def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Finding
         if not broken:
             told = counted(len(domain.facts.sentences), "public fact")
             found.add("facts", True, f"every row agrees with the declared facts: {told}")
-    if not wrong:
+    if not wrong + odd:
         found.add("domain", True, f"{table.num_rows:,} rows; all {table.num_columns} columns are declared{said}")
 
 

@@ -39,6 +39,8 @@ from discreet.reporting.write import page_again
 #: Verdicts by exit code.
 VERDICTS = ("holds", "contradicted", "not checkable")
 _OPEN = "not checkable: "
+#: What a page says about an account in words.
+_WORDS = {"listed", "warnings", "price"}
 #: What facts that someone made up can lead to.
 _UNREADABLE = (
     DiscreetError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, TemplateError
@@ -169,7 +171,7 @@ class _Case:
             self._read_signature(about, signature)
 
     def _read_file(self, path: Path, about: str) -> None:
-        found = self.found[path] = Findings(path.name)
+        self.found[path] = Findings(path)
         try:
             self.digests[path] = digest_of(path)
         except (FormatError, OSError) as error:
@@ -286,6 +288,8 @@ class _Case:
             about, text = shown(path.name), self.texts[path]
             if carried.digest(text) != facts["shown"]:
                 self.add(about, "page", False, "the page was edited: it does not show what it was written with")
+            if facts["account"] is not None:
+                self.heads.append((facts["account"]["head"], "the head on the page"))
             file = next((f for f, digest in self.digests.items() if digest == facts["file_sha256"]), None)
             if file is None:
                 same = " of this name" * (facts["file"] in [f.name for f in self.found])
@@ -306,22 +310,21 @@ class _Case:
             stated["account"] = facts["account"] if account is None else None  # compared below
             if added := [shown(name) for name, said in stated.items() if said]:
                 self.add(about, "stated", None, f"stated by its maker alone: {', '.join(added)}")
-            if facts["account"] is not None:
-                self.heads.append((facts["account"]["head"], "the head on the page"))
 
     def _same_promise(self, about: str, facts: Any, found: Findings) -> None:
         promise = found.guarantee
         assert promise is not None
         epsilon, rho = promise.to_dict()["epsilon"], promise.rho
         stated = {"model": promise.model, "epsilon": epsilon, "rho": None if rho is None else float(rho)}
-        stated |= {"delta": promise.delta, "unit": promise.unit, "plain": for_lawyers(promise)}
+        stated |= {"delta": promise.delta, "unit": promise.unit}
         wrong = [name for name, value in stated.items() if facts["promise"].get(name) != value]
         wrong += [name for name in ("seeded", "digest") if facts[name] != getattr(promise, name)]
         if wrong:
-            said = f"the page states another promise than the file: {', '.join(wrong)}"
-            self.add(about, "page", False, said.replace("plain", "its sentences"))
+            self.add(about, "page", False, f"the page states another promise than the file: {', '.join(wrong)}")
         else:
             self.add(about, "page", True, "the page is about this file, and states its promise")
+        if facts["promise"].get("plain") != for_lawyers(promise):
+            self.add(about, "text", False, "the page carries other sentences about the promise than the file has")
 
     def _same_text(self, path: Path, file: Path, facts: Any, text: str) -> None:
         """Write the page again, and compare what it shows. A page that a known key signed may be taken as it is."""
@@ -337,7 +340,8 @@ class _Case:
             what = "it is what was signed, not written again to compare" if signed else f"{_OPEN}if it shows only this"
             self.add(about, "text", None, f"{what}: {said}")
             return
-        here, there = (_pieces(page) for page in (carried.bare(text), page_again(file, facts, behind)))
+        source = None if behind is None else self.found[behind]
+        here, there = map(_pieces, (carried.bare(text), page_again(self.found[file], facts, source)))
         if here == there:
             self.add(about, "text", True, "written again from the file, the page shows the same")
         else:
@@ -393,8 +397,11 @@ class _Case:
                 then = Path(folder) / "account"
                 then.write_bytes(b"\n".join([*whole[:number], b""]))
                 was = Account(then).balance(facts["digest"] or f"sha256:{facts['file_sha256']}")
-            if wrong := " and ".join(name for name, value in was.items() if told.get(name) != value):
-                self.add(shown(page.name), "account", False, f"it states another {wrong} than {about} had then")
+            wrong = [name for name, value in was.items() if told.get(name) != value]
+            for check, names in (("account", [n for n in wrong if n not in _WORDS]), ("text", [*_WORDS & {*wrong}])):
+                if names:
+                    said = f"it states another {' and '.join(sorted(names))} than {about} had then"
+                    self.add(shown(page.name), check, False, said)
 
 
 def account_of(promise: Guarantee) -> str | None:
@@ -412,6 +419,8 @@ def _booked(promise: Guarantee, digest: str, book: Account, lines: Collection[st
         return False, "the account has no line that the file names: it was cut back, or is another account"
     if (entry := {seal: each for each in book.entries for _, seal in each.shown}.get(digest)) is None:
         return False, f"the account does not know this file ({digest})"
+    if entry.withdrawn:
+        return False, f"entry {entry.number} of the account was withdrawn: nobody was to receive this file"
     try:
         cost = book.cost_of(promise)
     except _UNREADABLE as error:  # its parameters may be anything

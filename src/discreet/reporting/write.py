@@ -11,6 +11,7 @@ from discreet.reporting.facts import report_facts
 from discreet.reporting.pages.carried import OPTIONS, with_facts
 from discreet.reporting.pages.report import report_page
 from discreet.reporting.record import release_record
+from discreet.reporting.verdict import Findings
 
 
 def write_report(
@@ -79,7 +80,7 @@ def write_report(
     return facts
 
 
-def page_again(artifact: Path, carried: dict[str, Any], behind: Path | None) -> str:
+def page_again(artifact: Findings, carried: dict[str, Any], behind: Findings | None) -> str:
     """Return a page as it was first written, without what it carries, from its artifact and its facts."""
     given = json.loads(carried["given"])
     known = {name: given.pop(name) for name in OPTIONS if name in given}

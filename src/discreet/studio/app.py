@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from discreet._version import __version__
-from discreet.core import Domain
+from discreet.core import Domain, SigningKey
 from discreet.errors import DiscreetError
 from discreet.studio import checks, words
 from discreet.studio.guard import Guard, local
@@ -57,6 +57,8 @@ class Studio:
         Bytes of an upload.
     roots : sequence of Path
         Folders below which the start page lists tables; the current one and the user's own by default.
+    key : SigningKey, optional
+        Signs every report that is handed out.
 
     Examples
     --------
@@ -67,10 +69,13 @@ class Studio:
     []
     """
 
-    def __init__(self, home: str | Path, guard: Guard, *, largest: int = LARGEST, roots: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, home: str | Path, guard: Guard, *, largest: int = LARGEST, roots: Sequence[Path] = (),
+        key: SigningKey | None = None,
+    ) -> None:  # fmt: skip
         self.workspace = Workspace(home)
         self.guard = guard
-        self.largest = largest
+        self.largest, self.key = largest, key
         self.roots = tuple(roots) or tuple(dict.fromkeys((Path.cwd(), Path.home())))
         self.supervisor = Supervisor(self.workspace)
         #: Whether faults of the program are raised, as tests want it, instead of shown without what they quote.
@@ -229,25 +234,20 @@ class Visit:
 
     @cached_property
     def t(self) -> words.T:
-        """The texts in the language of the page."""
         return self.studio.words(self.request)
 
     @property
     def typed(self) -> dict[str, str]:
-        """What was typed, by the names of the fields."""
         return {name: value for name, value in self.form.multi_items() if isinstance(value, str)}
 
     def text(self, name: str) -> str:
-        """Return what was typed into a field; "" if nothing was."""
         value = self.form.get(name, "")
         return value.strip() if isinstance(value, str) else ""
 
     def page(self, template: str, status: int = 200, **content: Any) -> HTMLResponse:
-        """Draw a page of the project."""
         return self.studio.page(self.request, template, status, project=self.project, **content)
 
     def to(self, place: str) -> RedirectResponse:
-        """Lead to a page of the project."""
         return seen(f"/p/{self.project.id}/{place}")
 
 
@@ -272,7 +272,6 @@ def _done(project: Project, whole: bool) -> set[str]:
 
 @lru_cache(8)
 def _whole(schema: Path, written: int) -> bool:
-    """Return whether columns are declared completely."""
     try:
         Domain.from_toml(schema)
     except DiscreetError:

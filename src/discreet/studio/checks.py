@@ -23,7 +23,6 @@ LONGEST = 300
 
 
 def owner(project: Project, release: Released) -> Project:
-    """Return a release as the owner of the runs that check it."""
     return replace(project, folder=release.folder)
 
 
@@ -37,12 +36,10 @@ class Check:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """Return the findings; None before it has ended well."""
         return self.run.figures if self.run.state == "done" else {}
 
 
 def checks_of(project: Project, release: Released) -> list[Check]:
-    """Return the checks of a release, the newest first."""
     return [
         Check(run, run.job.kind, str(run.job.parameters.get("method", "")))
         for run in runs_of(owner(project, release))
@@ -62,7 +59,6 @@ def attached(checks: list[Check], kind: str) -> list[dict[str, Any]]:
 
 
 def attack_job(project: Project, release: Released, facts: Mapping[str, Any], given: Mapping[str, str]) -> Job:
-    """Return the job that attacks a release; raises if something that it needs was not given."""
     parameters: dict[str, Any] = {"method": given.get("method", "membership")}
     parameters |= {name: given[name] for name in ("against", "control") if given.get(name)}
     if parameters["method"] in ("attribute", "inference") and given.get("column"):
@@ -72,7 +68,6 @@ def attack_job(project: Project, release: Released, facts: Mapping[str, Any], gi
 
 
 def attackable(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the attacks there are for a release."""
     if facts["kind"] == "synopsis":
         return ("membership",) if facts["release"].keys() & {"lifted", "measured"} else ("membership", "attribute")
     if facts["kind"] == "perturbed table" and facts["parameters"].get("mechanism") == "NDLaplace":
@@ -106,18 +101,15 @@ def to_weigh(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def in_one_group(facts: Mapping[str, Any]) -> int:
-    """Return how many rows an anonymous table has that came out as one group; 0 if it has several groups."""
     return int(facts["release"]["rows"]) if facts["release"].get("risk", {}).get("classes") == 1 else 0
 
 
 def judged(audited: list[dict[str, Any]]) -> tuple[int, int]:
-    """Return how many checks of audits hold, and how many were left for the reader to judge."""
     found = [check for audit in audited for check in audit.get("checks", ())]
     return sum(check["holds"] is True for check in found), sum(map(left_open, found))
 
 
 def left_open(check: Mapping[str, Any]) -> bool:
-    """Return whether a check applies and has no verdict."""
     return (
         check["holds"] is None and check["check"] != "account" and not str(check["detail"]).startswith("does not apply")
     )
@@ -131,7 +123,6 @@ def weighed(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def said_about(release: Released) -> dict[str, str]:
-    """Return what the steward said about a release."""
     try:
         told = json.loads((release.folder / "about.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -140,7 +131,6 @@ def said_about(release: Released) -> dict[str, str]:
 
 
 def say_about(release: Released, given: Mapping[str, str]) -> None:
-    """Keep what the steward says about a release."""
     release.folder.mkdir(parents=True, exist_ok=True)
     told = {**said_about(release), **{name: given[name].strip()[:LONGEST] for name in SAID if name in given}}
     write_whole(release.folder / "about.json", json.dumps(told, ensure_ascii=False), private=True)

@@ -50,7 +50,6 @@ _MOST_CLUSTERS = 1000
 
 
 def known(goal: str, parameters: Mapping[str, Any]) -> bool:
-    """Return whether there is a forecast for these settings."""
     usual, clusters = _USUAL.get(goal, {}), parameters.get("n_clusters")
     if isinstance(clusters, int) and clusters > _MOST_CLUSTERS:
         return False
@@ -60,7 +59,6 @@ def known(goal: str, parameters: Mapping[str, Any]) -> bool:
 def forecast(
     goal: str, parameters: Mapping[str, Any], domain: Domain | None, planned: Mapping[str, Any], t: T
 ) -> Forecast:
-    """Forecast a release."""
     n = int(planned.get("rows") or 10_000)
     if goal == "anonymize":
         return _anonymous(parameters, domain, n, planned, t)
@@ -107,7 +105,6 @@ def _sentence(goal: str, unit: str, error: float, sense: str, n: int, values: in
 
 
 def _axes(goal: str, parameters: Mapping[str, Any], domain: Domain | None) -> int:
-    """Return how many columns count."""
     if domain is None:
         return 2
     chosen = parameters.get("columns")
@@ -118,7 +115,6 @@ def _axes(goal: str, parameters: Mapping[str, Any], domain: Domain | None) -> in
 
 
 def _values(parameters: Mapping[str, Any], domain: Domain | None) -> int:
-    """Return the number of values of the requested column, or of the longest list."""
     listed = parameters.get("domain")
     if isinstance(listed, list):
         return max(2, len(listed))
@@ -138,7 +134,6 @@ def _rows_of_a_person(goal: str, domain: Domain | None, n: int, planned: Mapping
 
 
 def counts_persons(parameters: Mapping[str, Any], domain: Domain | None) -> bool:
-    """Return whether the k of an anonymous table counts persons."""
     return "person" in parameters or any(c.role == "person" for c in domain or ())
 
 
@@ -182,7 +177,6 @@ def _anonymous(
 
 
 def _spoken(made: Forecast, t: T) -> Forecast:
-    """Write the numbers of figure and picture as the language of the page does."""
     picture = re.sub(r">([^<]+)</text>", lambda found: f">{written(found[1], t)}</text>", made.picture)
     return replace(made, figure=written(made.figure, t), picture=Markup(picture))
 
@@ -224,7 +218,6 @@ def _written(value: float, unit: str, *, bare: bool = False) -> str:
 
 
 def checked(act: Callable[[], Forecast]) -> tuple[Forecast | None, str]:
-    """Return a forecast, or why there is none."""
     try:
         return act(), ""
     except DiscreetError as error:

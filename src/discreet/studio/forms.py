@@ -63,14 +63,12 @@ def field(kind: Kind, option: Option, t: T, given: Mapping[str, Any], typed: Map
 
 
 def texts(kind: str, option: Option, t: T) -> tuple[str, str]:
-    """Return label and help of an option."""
     translated = words.options(t.language)  # type: ignore[attr-defined]
     own = translated.get(f"{option.name}_{kind}") or translated.get(option.name)
     return own or (option.title, option.help)
 
 
 def write(option: Option, value: Any) -> str:
-    """Return a value as it is typed."""
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, Mapping):
@@ -96,7 +94,6 @@ class Wrong(Exception):
 
 
 def read(kind: Kind, option: Option, text: str, t: T | None = None) -> Any:
-    """Return the value that was typed, None for an empty field; raise `Wrong` if it is none."""
     t, text = t or words.speaker("en"), text.strip()
     if not text:
         if option.required:
@@ -136,7 +133,6 @@ def read(kind: Kind, option: Option, text: str, t: T | None = None) -> Any:
 def read_all(
     kind: Kind, options: Iterable[Option], typed: Mapping[str, str], t: T
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the values of all fields that are filled in, and what is wrong with others."""
     given: dict[str, Any] = {}
     faults: dict[str, str] = {}
     for option in options:
@@ -153,7 +149,6 @@ def read_all(
 
 
 def said(error: InvalidArgument, t: T) -> str:
-    """Return an error of a job in the words of a page."""
     if not isinstance(error, WrongOption):
         return str(error)
     if error.expected.startswith("given"):
@@ -170,11 +165,9 @@ class Page:
     t: T
 
     def name(self, option: Option) -> str:
-        """Return the label of a field."""
         return self.t("forms.quoted", text=texts("", option, self.t)[0])
 
     def given(self, option: Option, value: Any) -> str:
-        """Return what to do to give a value."""
         if isinstance(value, bool):
             return self.t("forms.tick" if value else "forms.untick", name=self.name(option))
         return self.t("forms.give", name=self.name(option), value=write(option, value))

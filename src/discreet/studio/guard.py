@@ -53,7 +53,6 @@ class Guard:
         return self.token
 
     def middleware(self) -> Any:
-        """Return the middleware class of Starlette."""
         guard = self
 
         class Guarded:
@@ -81,7 +80,6 @@ class Guard:
         return Guarded
 
     def refusal(self, request: Request) -> Response | None:
-        """Return the answer to somebody who may not ask, or None."""
         if request.headers.getlist("host") not in [[h] for h in self.hosts]:
             return PlainTextResponse("This page is served under another name.", 421)
         origin = request.headers.getlist("origin")

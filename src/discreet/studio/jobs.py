@@ -37,7 +37,6 @@ class Handed:
 
 
 def job_of(project: Project) -> Job:
-    """Return the job that a project stands for."""
     goal = project.goal or ("report" if project.artifact else "")  # of a release the page about it is made
     if not goal:
         raise SchemaError("goal: it is not chosen yet; say on the screen 'Goal' what is wanted")
@@ -80,7 +79,6 @@ def with_looks(project: Project, columns: Domain) -> Domain:
 
 
 def outputs_of(kind: Kind) -> dict[str, str]:
-    """Return what a job of a kind writes unless told otherwise: what it is for, and the page about it."""
     named = {o.name: str(o.example) for o in kind.outputs if o.required or o.shown or o.default}
     if kind.name == "synthesize":
         named["release"] = "synthetic.synopsis.parquet"  # the evidence is about the model behind the rows
@@ -171,7 +169,6 @@ def open_job(workspace: Workspace, job: Job, table: str = "") -> Project:
 
 
 def opened_before(workspace: Workspace, path: str) -> list[Project]:
-    """Return the projects of a path, the latest first; none for a job file."""
     try:
         place = table_place(path, Path().absolute()) if is_address(path) else str(Path(path).expanduser().resolve())
     except (OSError, RuntimeError, ValueError, DiscreetError):  # opening it says what is wrong
@@ -180,7 +177,6 @@ def opened_before(workspace: Workspace, path: str) -> list[Project]:
 
 
 def opened(workspace: Workspace, path: str) -> Project:
-    """Start a project from a path (a table, a folder, a release, a job file) or a database."""
     if is_address(path):
         return _begun(workspace, table_place(path, Path().absolute()))
     try:
@@ -217,7 +213,6 @@ def _begun(workspace: Workspace, source: str) -> Project:
 
 
 def _absolute(job: Job, value: Any) -> Any:
-    """Return paths of a job as they are found from anywhere."""
     if isinstance(value, Mapping):
         return {name: _absolute(job, each) for name, each in value.items()}
     if isinstance(value, list):

@@ -34,7 +34,6 @@ def _whole(value: float) -> str:
 
 
 def pair(t: T, synopsis: Any, names: Sequence[str], found: dict[str, Any] | None = None) -> Picture:
-    """Draw two columns against each other; with clusters, if they were found on these columns."""
     x, y = names
     title = t("results.against", x=x, y=y)
     both = all(isinstance(c, Categorical) for c in synopsis.domain.select(list(names)))
@@ -77,7 +76,6 @@ def _modelled(t: T, synopsis: Any, names: Sequence[str], title: str, said: dict[
 
 
 def _ends(column: Any, usual: Any) -> Any:
-    """Return the marks of an axis: names of categories, as many as have room."""
     if not isinstance(column, Categorical):
         return usual
     step = math.ceil(len(column.categories) / _NAMES)
@@ -85,7 +83,6 @@ def _ends(column: Any, usual: Any) -> Any:
 
 
 def groups(t: T, facts: dict[str, Any]) -> list[Picture]:
-    """Draw how many groups of an anonymous table hold how many rows."""
     if (found := facts["release"].get("classes")) is None:
         return []
     labels = [t("results.n_rows", n=text.replace(" to ", "–")) for text in found["labels"]]
@@ -94,7 +91,6 @@ def groups(t: T, facts: dict[str, Any]) -> list[Picture]:
 
 
 def frequencies(t: T, facts: dict[str, Any]) -> list[Picture]:
-    """Draw the estimated frequencies of reported values."""
     if not (rows := facts["release"].get("frequencies")):
         return []
     names, values, low, high = ([row[key] for row in rows] for key in ("candidate", "count", "lower", "upper"))
@@ -128,7 +124,6 @@ def moved(t: T, facts: dict[str, Any]) -> list[Picture]:
 
 
 def number_of_clusters(t: T, facts: dict[str, Any]) -> list[Picture]:
-    """Draw the curves that speak for a number of clusters."""
     said = (facts["release"].get("clusters") or {}).get("suggestion")
     if not said:
         return []
@@ -141,7 +136,6 @@ def number_of_clusters(t: T, facts: dict[str, Any]) -> list[Picture]:
 
 
 def attack(t: T, found: dict[str, Any]) -> list[Picture]:
-    """Draw every figure of an attack that has an interval."""
     if isinstance(found.get("attacks"), list):
         return [picture for each in found["attacks"] for picture in attack(t, each)]
     drawn = list(intervals(found))

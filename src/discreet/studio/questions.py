@@ -37,7 +37,6 @@ class Question:
 
     @classmethod
     def of(cls, form: Mapping[str, str]) -> Question:
-        """Read a form; a field that was not sent has its default."""
         names = ("what", "where", "given", "column", "level", "by")
         return cls(**{name: form[name].strip() for name in names if name in form})
 
@@ -61,7 +60,6 @@ class Answer:
 
 
 def answer(synopsis: Any, asked: Question, t: words.T | None = None) -> Answer:
-    """Answer a question, or return errors by field."""
     made = Answer(what=asked.what)
     domain: Domain = synopsis.domain
     for name in ("where", "given"):

@@ -46,12 +46,10 @@ class Released:
 
     @property
     def clusters(self) -> dict[str, Any] | None:
-        """The centres that were found, as `report_facts` takes them."""
         return self.figures if "centers" in self.figures else None
 
     @property
     def stamp(self) -> list[int]:
-        """Return values that change with the file."""
         told = self.file.stat()
         return [told.st_size, told.st_mtime_ns, told.st_ctime_ns]  # the last one cannot be forged
 
@@ -79,7 +77,6 @@ def releases(project: Project) -> list[Released]:
 
 
 def release_of(project: Project, number: str) -> Released:
-    """Return a release by its number; the newest if none is named."""
     found = releases(project)
     chosen = [each for each in found if not number or str(each.number) == number]
     if not chosen:
@@ -97,7 +94,6 @@ def earlier_of(project: Project, release: Released) -> list[tuple[Project | None
 
 
 def kept_facts(release: Released) -> dict[str, Any] | None:
-    """Return the facts that were collected before, if they are about the file as it is now."""
     try:
         kept = json.loads(release.facts_file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -107,7 +103,6 @@ def kept_facts(release: Released) -> dict[str, Any] | None:
 
 
 def collect(release: Released) -> dict[str, Any]:
-    """Collect the facts about a release and keep them."""
     from discreet.reporting import report_facts
 
     stamp = release.stamp
@@ -121,7 +116,6 @@ def collect(release: Released) -> dict[str, Any]:
 
 
 def with_plane(release: Released, facts: dict[str, Any]) -> dict[str, Any]:
-    """Return facts with every box of the map, as the report draws it."""
     if not facts["release"].get("plane"):
         return facts
     plane = json.loads((release.folder / "plane.json").read_text(encoding="utf-8"))
@@ -141,7 +135,6 @@ def _collected(project: Project, release: Released) -> dict[str, Any]:
 
 
 def facts_of(later: Later, project: Project, release: Released) -> dict[str, Any] | None:
-    """Return the facts, or None while they are being collected."""
     if (facts := kept_facts(release)) is None:
         key = ("facts", str(release.file), *release.stamp)
         [facts] = later.get((key, lambda: _collected(project, release)))
@@ -191,7 +184,6 @@ def unforeseen(error: BaseException) -> str:
 
 
 def main(folder: str, number: str) -> None:
-    """Collect the facts about one release of a project."""
     from discreet.errors import DiscreetError
     from discreet.studio.workspace import Workspace
 

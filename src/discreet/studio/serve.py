@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from discreet.core import SigningKey
 from discreet.errors import DataSourceError, InvalidArgument, MissingExtra
 
 _LOOPBACK = "127.0.0.1"
@@ -25,14 +26,10 @@ _MOST_AT_ONCE = 64
 
 
 def serve(
-    home: str | Path,
-    *,
-    port: int = 0,
-    first: str = "/",
-    host: str = _LOOPBACK,
-    largest: int | None = None,
+    home: str | Path, *, port: int = 0, first: str = "/", host: str = _LOOPBACK, largest: int | None = None,
+    key: SigningKey | None = None,
     told: Callable[[str], None] | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Serve until it is interrupted. Enter, or the signal HUP, gives a new address, which works once like the first.
 
     Parameters
@@ -47,6 +44,8 @@ def serve(
         The address of this computer to listen on; see `checked_host`.
     largest : int, optional
         Bytes of an upload.
+    key : SigningKey, optional
+        Signs every report that is handed out.
     told : callable, optional
         Called with the address to open, when it is answered, and again for each new one.
 
@@ -80,7 +79,7 @@ def serve(
         announce()
 
     with _alone(Workspace(home).home):  # before runs are put in order: those of another studio are not ours
-        studio = Studio(home, guard, largest=largest or LARGEST)
+        studio = Studio(home, guard, largest=largest or LARGEST, key=key)
         studio.workspace.sweep()
         server = Server(
             studio.app, address=host, port=port, interface=Interfaces.ASGI, log_enabled=False, websockets=False,

@@ -32,7 +32,6 @@ _FIGURE = re.compile(r"(?<![\w.,])[−-]?\d[\d,]*(\.\d+)?(?![\w.,]\d)")
 
 @cache
 def catalogue() -> dict[str, dict[str, str]]:
-    """Return all texts by ``file.name`` and language."""
     found: dict[str, dict[str, str]] = {}
     for place in sorted(files("discreet.studio").joinpath("catalogue").iterdir(), key=lambda p: p.name):
         if place.name.endswith(".toml") and not place.name.startswith("options."):
@@ -74,14 +73,12 @@ class Terms:
         self.used: dict[str, None] = {}
 
     def __call__(self, name: str, shown: str = "") -> Markup:
-        """Return the word as a button."""
         self.used[name] = None
         return Markup('<button type="button" class="term" popovertarget="term-{}" title="{}">{}</button>').format(
             name, self._t(f"glossary.{name}_text"), shown or self._t(f"glossary.{name}")
         )
 
     def told(self) -> Markup:
-        """Return what the words mean that were used so far."""
         each = Markup('<div popover id="term-{}" role="note"><b>{}</b> {}</div>')
         told = [each.format(n, self._t(f"glossary.{n}"), self._t(f"glossary.{n}_text")) for n in self.used]
         return Markup("\n").join(told)
@@ -121,7 +118,6 @@ def _said(language: str) -> tuple[re.Pattern[str], dict[str, str]]:
 
 
 def in_bytes(size: int, language: str = "en") -> str:
-    """Return how large something is, in words."""
     number, units = float(size), iter(("B", "kB", "MB", "GB", "TB"))
     unit = next(units)
     while number >= 999.5 and unit != "TB":
@@ -146,7 +142,6 @@ def in_german(found: re.Match[str]) -> str:
 
 
 def written(text: str, t: T) -> str:
-    """Return a text with its English figures as the language of a page writes them."""
     return _FIGURE.sub(in_german, text) if t.language == "de" else text  # type: ignore[attr-defined]
 
 

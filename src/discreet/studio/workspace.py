@@ -259,7 +259,6 @@ class Workspace:
 
 
 def _people(project: Project) -> list[str]:
-    """Return the columns that say whose row it is, as declared."""
     try:
         columns = tomllib.loads(project.schema_file.read_text(encoding="utf-8"))["columns"]
         return [name for name, told in columns.items() if told.get("role") in NAMING]
@@ -275,7 +274,6 @@ def _remove(place: Path) -> None:
 
 
 def _state(status: Path) -> str:
-    """Return the state that a run wrote; "" if it cannot be read."""
     try:
         told = json.loads(status.read_text(encoding="utf-8"))
         whole = not status.parent.is_symlink() and isinstance(told.get("files", {}), dict)
@@ -285,6 +283,5 @@ def _state(status: Path) -> str:
 
 
 def default_home() -> Path:
-    """Return where projects are kept unless a folder is named."""
     base = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
     return Path(base).expanduser() / "discreet" / "studio"

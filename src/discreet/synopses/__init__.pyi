@@ -11,6 +11,7 @@ from .boxes.tree.own import Cuts as Cuts
 from .boxes.tree.own import OwnPartitioner as OwnPartitioner
 from .centers import CenterSynopsis as CenterSynopsis
 from .centers import Lifted as Lifted
+from .file import CHECKSUM_MARK as CHECKSUM_MARK
 from .file import FACTS as FACTS
 from .file import check_ending as check_ending
 from .file import promise_of as promise_of

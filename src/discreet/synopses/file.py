@@ -31,7 +31,7 @@ _FORMAT, _FORMAT_VERSION = "discreet.synopsis", 1
 _PROMISE, FACTS, _CHECK = b"discreet.guarantee", b"discreet.synopsis", b"discreet.checksum"
 #: How the name of a synopsis file ends.
 ENDINGS = (".parquet", ".pq")
-_MARK = b"discreet-file-sha256:"
+CHECKSUM_MARK = b"discreet-file-sha256:"
 _BLANK = b"0" * 64
 _MAGIC = b"PAR1"
 _NODE_INTS = ("parent", "depth", "leaf", "axis")
@@ -107,9 +107,9 @@ def save(synopsis: Synopsis, path: str | Path, overwrite: bool) -> None:
         buffer, table.schema.remove_metadata(), compression="zstd", use_dictionary=False, store_schema=False
     ) as writer:
         writer.write_table(table.replace_schema_metadata(None))
-        writer.add_key_value_metadata({**metadata, _CHECK: _MARK + _BLANK})
+        writer.add_key_value_metadata({**metadata, _CHECK: CHECKSUM_MARK + _BLANK})
     data = bytearray(buffer.getvalue().to_pybytes())
-    place = data.rfind(_MARK) + len(_MARK)
+    place = data.rfind(CHECKSUM_MARK) + len(CHECKSUM_MARK)
     data[place : place + 64] = hashlib.sha256(data).hexdigest().encode()
     write_whole(path, bytes(data))
 
@@ -167,10 +167,10 @@ def _check_bytes(where: str, data: bytes, nearby: str) -> None:
         raise FormatError(f"{where} is not a Discreet synopsis: it is not a Parquet file{nearby}")
     if not data.endswith(_MAGIC):
         raise FormatError(f"{where} is damaged: it is cut off or has been added to")
-    place = data.rfind(_MARK)
+    place = data.rfind(CHECKSUM_MARK)
     if place < 0:
         raise FormatError(f"{where} is not a Discreet synopsis: its metadata hold no checksum of ours{nearby}")
-    place += len(_MARK)
+    place += len(CHECKSUM_MARK)
     if data[place : place + 64] != hashlib.sha256(data[:place] + _BLANK + data[place + 64 :]).hexdigest().encode():
         raise FormatError(f"{where} is damaged or was changed after it was written: its checksum does not match")
 

@@ -166,36 +166,6 @@ def test_threads_change_nothing(criterion: str) -> None:
     assert one.tree.volumes()[one.tree.leaves].sum() == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(
-    ("n", "d", "grid", "k", "missing"),
-    [
-        (20_000, 5, None, 5, "drop"),
-        (6_000, 5, 1024, 3, "drop"),
-        (6_000, 9, 300, 40, "own"),
-        (6_000, 3, FEW_POINTS, 5, "own"),
-        (600, 24, 8192, 5, "drop"),  # more nodes wait than there is room for histograms
-        (3_000, 2, 30_000, 2, "drop"),
-        (63, 4, 5000, 2, "own"),
-    ],
-)
-def test_counting_grows_what_the_general_search_grows(
-    n: int, d: int, grid: Any, k: int, missing: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    X = blobs(n, d, seed=n + d)
-    X[:, -1] = np.round(X[:, -1], 1)
-    X[np.random.default_rng(1).random(X.shape) < 0.02] = np.nan if missing == "own" else 0.5
-    domain = Domain({f"x{j}": {"bounds": [0, 1], "missing": missing} for j in range(d)})
-    found = []
-    monkeypatch.setattr(grow, "_SMALL", 0)
-    for most in (grow.MOST_COUNTERS, 0):
-        monkeypatch.setattr(grow, "MOST_COUNTERS", most)
-        model = DensityTree(k, domain=domain, grid=grid, criterion="cell")
-        _, leaf = model._fit(X)
-        found.append((cuts_of(model.tree_), leaf.tolist(), model.leaf_counts_.tolist()))
-    assert found[0] == found[1]
-    assert len(found[0][2]) > 2
-
-
 @pytest.mark.parametrize("grid", [None, pytest.param(300, marks=pytest.mark.slow)])  # with lanes, and without
 @pytest.mark.parametrize("rules", [{"l_diversity": 2}, pytest.param({}, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("criterion", ["spread", pytest.param("factor", marks=pytest.mark.slow)])

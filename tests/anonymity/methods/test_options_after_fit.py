@@ -13,7 +13,6 @@ import pytest
 import discreet as dc
 from discreet.anonymity import DensityTree, Generalization, Mondrian
 from discreet.errors import DiscreetError, InvalidArgument
-from support.trees import cuts_of
 
 DOMAIN = dc.Domain({
     "age": {"bounds": [0, 100], "role": "quasi-identifier"},
@@ -50,13 +49,6 @@ def test_an_option_that_is_set_after_fit_changes_no_release(
     for place in tmp_path.iterdir():
         place.unlink()
     assert before == (model.set_params(**change) and promises())
-
-
-def test_a_further_batch_is_split_with_the_options_of_the_first() -> None:
-    trees = [DensityTree(k=5, domain=DOMAIN, l_diversity=2).partial_fit(TABLE.slice(0, 200)) for _ in range(2)]
-    trees[1].set_params(blind=True, criterion="x", max_depth=0, supervised=True)
-    one, other = (cuts_of(tree.partial_fit(TABLE.slice(200)).tree_) for tree in trees)
-    assert one == other
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ from discreet.engines.passes.cells import RowMap
 from discreet.engines.readers import read_columns
 from discreet.engines.spark.cells import GridOfTree, cell_expression
 from discreet.errors import DataSourceError, SchemaError
+from discreet.reporting import verify
+from evidence_damage import independent
 from spark_releases import (
     DOMAIN,
     JAVA,
@@ -142,6 +144,48 @@ def test_rows_of_persons_are_bounded_where_they_are(unit: dc.Person, spark: Any,
     expected = method.fit(rows).synopsis_
     assert found.digest == expected.digest
     assert found.guarantee.unit.startswith("one person, with all their rows (at most ")
+
+
+#: Of a table with a column of persons: one question of every kind of pass.
+ASKED: dict[str, Any] = {
+    "sql": lambda s: s.sql("SELECT sex, AVG(income), COUNT(*) FROM t WHERE age > 30 GROUP BY sex", epsilon=1),
+    "quantiles": lambda s: s.quantiles("income", [0.25, 0.75], by="sex", epsilon=1),
+    "distinct": lambda s: s.distinct("sex", epsilon=1),
+    "sum": lambda s: s.sum("income", "age < 60", epsilon=1, delta=1e-6),
+}
+
+
+@pytest.mark.parametrize(
+    ("unit", "asked"),
+    [
+        (dc.Person("user", rows=3, group="sex", per_group=2), ["sql"]),
+        pytest.param(dc.Person("user", rows=4), [*ASKED], marks=pytest.mark.slow),
+        pytest.param(dc.Person("user", rows="auto"), [*ASKED], marks=pytest.mark.slow),
+    ],
+    ids=["groups", "rows", "bought"],
+)
+def test_a_session_of_persons_answers_the_same_from_memory_from_files_and_from_spark(
+    unit: dc.Person, asked: list[str], spark: Any, tmp_path: Path
+) -> None:
+    who = np.random.default_rng(1).zipf(1.4, len(ROWS)) % 90
+    rows = ROWS.append_column("user", pa.array([None if w == 7 else f"u{w}" for w in who]))
+    path = str(write_pieces(rows, tmp_path / "people"))
+    domain, found = DOMAIN.with_unit(unit), []
+    for source in (rows, path, spark.read.parquet(path).repartition(3)):
+        ledger = dc.Ledger(epsilon=4, delta=1e-6)
+        session = dc.QuerySession(source, ledger, domain=domain, random_state=7)
+        answers = [ASKED[name](session) for name in asked]
+        found.append(([a.to_arrow().to_pylist() for a in answers], [a.guarantee.digest for a in answers]))
+        assert float(ledger.spent) == len(asked)
+    assert found[0] == found[1] == found[2]
+
+
+def test_keys_of_a_frame_are_refused_before_anything_is_charged(frame: Any) -> None:
+    ledger = dc.Ledger(epsilon=1, delta=1e-6)
+    session = dc.QuerySession(frame, ledger, domain=NUMBERS)
+    with pytest.raises(SchemaError, match="declare the categories"):
+        session.count(by="sex", keys="private", epsilon=1, delta=1e-6)
+    assert float(ledger.spent) == 0
 
 
 @pytest.mark.parametrize(
@@ -382,6 +426,22 @@ def test_an_anonymous_table_is_written_where_its_rows_are(
     assert written.guarantee.parameters == expected.guarantee.parameters
     assert found.slice(0, len(written.head)).combine_chunks().equals(written.head.combine_chunks())
     assert sorted(p.name for p in tmp_path.iterdir()) == ["rows.parquet", "rows.parquet.guarantee.json"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_folder_that_spark_wrote_is_verified_like_a_file(frame: Any, tmp_path: Path, ending: str) -> None:
+    """Nothing but parts is in it, so nothing strange is found; another file, or a changed part, is."""
+    path = anonymous().fit(ROWS).transform_file(frame, tmp_path / f"rows.{ending}", random_state=2).path
+    found, theirs = verify([path]), independent().verify([str(path)])
+    assert {a.name for a in found.answers if a.result == "contradicted"} <= {"seed"}, found.to_dict()
+    assert {a["check"] for a in theirs.answers if a["result"] == "contradicted"} <= {"seed"}, theirs.to_dict()
+    assert [a.name for a in found.answers if a.result == "holds" and a.name in ("seal", "recount")] == [
+        "seal",
+        "recount",
+    ]
+    (path / "_raw.csv").write_text("name\nana\n")
+    for answers in (verify([path]).to_dict(), independent().verify([str(path)]).to_dict()):
+        assert ("file", "contradicted") in [(a["check"], a["result"]) for a in answers["checks"]]
 
 
 @pytest.mark.slow  # numbers are those of test_order_of_parts.py

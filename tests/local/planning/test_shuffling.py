@@ -274,6 +274,7 @@ def test_words_and_plain_data() -> None:
         "n": 10**5,
         "local_epsilon": 4.0,
         "method": "clones",
+        "reports": 1,
     }
 
 

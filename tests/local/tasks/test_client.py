@@ -192,7 +192,7 @@ def test_what_a_collector_never_takes_is_dropped_and_what_it_may_take_later_stay
         asked = len(server.requests)
         assert client.flush() == (0, 1, 0)
         assert len(server.requests) == asked  # it was told to stay away
-        client._not_before = 0.0
+        client._not_before = {}
         clock.now += timedelta(hours=2)  # the key may be forgotten by now
         assert client.flush() == (0, 0, 1)
         assert len(server.requests) == asked

@@ -50,6 +50,11 @@ SAME: list[Any] = [
     dc.local.HadamardResponse(3, 100),
     dc.local.ProjectiveGeometry(2, 500),
     dc.local.ProjectiveGeometry(4, 22_000),
+    dc.local.SquareWave(2, 0, 12, 50),
+    dc.local.SquareWave(2, 0.5, 12, 64, "log"),
+    dc.local.MeanResponse(2, 0, 12),
+    dc.local.MeanResponse(2, 0, 12, "piecewise"),
+    dc.local.MeanResponse(0.5, -3, 12),
 ]
 
 

@@ -70,7 +70,7 @@ def test_a_file_of_candidates_is_the_one_that_was_meant() -> None:
         ({"mechanism": dc.local.DirectResponse(1, 2), "candidates": ["a", "b", "c"]}, "one for each of the 2"),
         ({"mechanism": dc.local.DirectResponse(1, 2), "candidates": "ab"}, "a list of labels"),
         ({"mechanism": dc.local.DirectResponse(1, ["e\u0301", "f"])}, "NFC"),
-        ({"mechanism": dc.local.MeanResponse(1, low=0, high=1)}, "single device"),
+        ({"mechanism": dc.local.FragmentPuzzle(1, 1, key=1)}, "single device"),
         ({"mechanism": "direct"}, "a local mechanism"),
         ({"mechanism": dc.local.LocalHashing(1, key=1)}, "counts have a fixed size"),
         ({"mechanism": dc.local.PrefixExtension(1, key=1)}, "counts have a fixed size"),

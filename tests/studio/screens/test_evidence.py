@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from discreet.core import SigningKey
 from discreet.jobs import Job
+from discreet.reporting import verify
 from discreet.studio.checks import Check, attack_job, attackable, checks_of, owner
 from discreet.studio.released import collect, kept_facts, release_of
 from discreet.studio.runs.offer import history_of
@@ -357,3 +359,28 @@ def test_a_german_studio_speaks_german_on_every_screen(tmp_path):
                 left |= {(kind, place, text) for text in re.findall(r">([^<>]+)<", page) if _ENGLISH.search(text)}
     # Examples of questions are written in the language of questions.
     assert not {each for each in left if " between " not in each[2]}
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_report_of_every_release_is_signed_by_the_key_of_the_studio_and_can_be_verified(tmp_path, language):
+    """Written again from the file, the page shows the same; the signature in it covers file, guarantee and page."""
+    key = SigningKey.create(tmp_path / "office.key", "Data office", None)
+    for kind, project in every_kind(tmp_path).items():
+        release = release_of(project, "1")
+        files = [release.file, *([release.files["table"]] if "table" in release.files else [])]
+        collect(release)
+        with browser(project.folder.parent, language) as client:
+            told = {}
+            for signer in (None, key):
+                client.studio.key = signer
+                page = tmp_path / f"{kind}-{signer is None}.html"
+                page.write_text(client.get(f"/p/{project.id}/evidence/1/report.html").text, encoding="utf-8")
+                known = [] if signer is None else [key.public]
+                told[signer] = verify(files, page, keys=known)
+        for signer, found in told.items():
+            wrong = [a for a in found.answers if a.result == "contradicted" and a.name != "seed"]
+            assert not wrong, (kind, wrong)
+            text = [a.result for a in found.answers if a.name == "text"]
+            assert text == ["holds"], (kind, found.to_dict())
+            signed = [a.about for a in found.answers if a.name == "signature" and a.result == "holds"]
+            assert len(signed) == (0 if signer is None else len(files) + 1), (kind, signed)

@@ -35,19 +35,18 @@ EIGHT = np.uint64(8)
 
 
 @inlined
-def lane(field: int, m: int) -> Any:  # pragma: no cover
+def lane(field: int, m: int) -> Any:
     """Return the sum of column m that its word of lanes holds; it is word `word_of(m)`."""
     return np.int64((field >> np.uint64(16 * ((m & 7) >> 1))) & np.uint64(0xFFFF))
 
 
 @inlined
-def word_of(m: int) -> int:  # pragma: no cover
-    """Return which word of lanes has column m."""
+def word_of(m: int) -> int:
     return 2 * (m >> 3) + (m & 1)
 
 
 @inlined
-def settle(packed: Any, sums: Any, d: int) -> None:  # pragma: no cover
+def settle(packed: Any, sums: Any, d: int) -> None:
     """Add lanes to the sums, and empty them."""
     for m in range(d):
         sums[m] += lane(packed[word_of(m)], m)
@@ -58,8 +57,7 @@ def settle(packed: Any, sums: Any, d: int) -> None:  # pragma: no cover
 @inlined
 def count_in_lanes(
     rows: Any, words: Any, a: int, b: int, j0: int, j1: int, d: int, counts: Any, sums: Any, slot: int, packed: Any
-) -> None:  # pragma: no cover
-    """Count rows by bin and add up the bins of all columns, in lanes."""
+) -> None:
     one = words.shape[1] == 1
     for i in range(a, b):
         low, high = words[i, 0] & BYTES, (words[i, 0] >> EIGHT) & BYTES
@@ -78,21 +76,9 @@ def count_in_lanes(
 
 @inlined
 def count_block(
-    rows: Any,
-    words: Any,
-    a: int,
-    b: int,
-    j0: int,
-    j1: int,
-    cells: Any,
-    top: int,
-    places: Any,
-    node: Any,
-    counts: Any,
-    sums: Any,
-    slot: int,
-    packed: Any,
-) -> None:  # pragma: no cover
+    rows: Any, words: Any, a: int, b: int, j0: int, j1: int, cells: Any, top: int, places: Any, node: Any,
+    counts: Any, sums: Any, slot: int, packed: Any,
+) -> None:  # fmt: skip
     """Fill the histograms of columns ``j0 .. j1 - 1`` over the bins of the cell ``cells[top]``, at a place of many."""
     d = cells.shape[2]
     for j in range(j0, j1):
@@ -121,32 +107,18 @@ def count_block(
 
 @inlined
 def keep_counts(
-    rows: Any,
-    words: Any,
-    a: int,
-    b: int,
-    cells: Any,
-    top: int,
-    places: Any,
-    node: Any,
-    n_sensitive: int,
-    counts: Any,
-    sums: Any,
-    slot: int,
-    packed: Any,
-    tallies: Any,
-) -> None:  # pragma: no cover
-    """Count a large node so that its counts can be subtracted: nothing is left in lanes."""
+    rows: Any, words: Any, a: int, b: int, cells: Any, top: int, places: Any, node: Any, n_sensitive: int,
+    counts: Any, sums: Any, slot: int, packed: Any, tallies: Any,
+) -> None:  # fmt: skip
+    """Count a node so that its counts can be kept and subtracted: nothing is left in lanes."""
     d = cells.shape[2]
     count_block(rows, words, a, b, 0, d, cells, top, places, node, counts, sums, slot, packed)
     if packed is not None:
-        if b - a < SHORT:  # not emptied before
-            for j in range(d):
-                for p in range(cells[top, 0, j], cells[top, 1, j] + 1):
-                    for m in range(d):
-                        sums[slot, j, p, m] = 0
         for j in range(d):
             for p in range(cells[top, 0, j], cells[top, 1, j] + 1):
+                if b - a < SHORT:  # not emptied before
+                    for m in range(d):
+                        sums[slot, j, p, m] = 0
                 settle(packed[j, p], sums[slot, j, p], d)
     if tallies is not None:
         for s in range(tallies.shape[1]):
@@ -157,9 +129,7 @@ def keep_counts(
 
 
 @inlined
-def take_counts(
-    cells: Any, top: int, but: int, counts: Any, sums: Any, tallies: Any, slot: int, fewer: int
-) -> None:  # pragma: no cover
+def take_counts(cells: Any, top: int, but: int, counts: Any, sums: Any, tallies: Any, slot: int, fewer: int) -> None:
     """Subtract counts over a cell. In the column of the cut, ``but``, the cell has its bins to itself."""
     d = cells.shape[2]
     for j in range(d):
@@ -178,8 +148,7 @@ def take_counts(
 @inlined
 def groups_by_count(
     at: int, first: int, last: int, short: bool, counts: Any, sums: Any, slot: int, packed: Any, up_to: Any, held: Any
-) -> int:  # pragma: no cover
-    """List the occupied bins of a counted column."""
+) -> int:
     n_groups = 0
     for bin_ in range(first, last + 1):
         size = counts[slot, at, bin_]
@@ -194,7 +163,7 @@ def groups_by_count(
                     up_to[n_groups, w] = before + packed[at, bin_, w]
             else:
                 for m in range(sums.shape[3]):
-                    # The counts of a node that are kept have no lanes: these are of another node.
+                    # Counts that are kept have no lanes: these are of another node.
                     more = lane(packed[at, bin_, word_of(m)], m) if slot == counts.shape[0] - 1 else 0
                     held[GROUP_SUMS + m, n_groups] = sums[slot, at, bin_, m] + more
         elif sums is not None:
@@ -205,7 +174,7 @@ def groups_by_count(
 
 
 @inlined
-def sum_to_cuts(n_cuts: int, d: int, short: bool, up_to: Any, held: Any, rated: Any) -> None:  # pragma: no cover
+def sum_to_cuts(n_cuts: int, d: int, short: bool, up_to: Any, held: Any, rated: Any) -> None:
     """Write the sums of what lies to the left of every cut; doubles hold them exactly."""
     for m in range(d):
         running, g = 0, 0
@@ -220,7 +189,7 @@ def sum_to_cuts(n_cuts: int, d: int, short: bool, up_to: Any, held: Any, rated: 
 
 
 @inlined
-def sorts(size: int, cells: Any, top: int) -> bool:  # pragma: no cover
+def sorts(size: int, cells: Any, top: int) -> bool:
     """Return whether a node is sorted: it is small, and its cell has many bins."""
     if size >= SMALL:
         return False
@@ -239,7 +208,7 @@ def make_keys(n_bins: int) -> Any:
 
 
 @jit
-def sort_keys(rows: Any, a: int, size: int, j: int, first: int, keys: Any) -> None:  # pragma: no cover
+def sort_keys(rows: Any, a: int, size: int, j: int, first: int, keys: Any) -> None:
     """Sort the rows of a small node by their bins: every key finds its place by counting the smaller ones.
 
     Loops of a fixed length become a few instructions on whole vectors.
@@ -268,18 +237,9 @@ def sort_keys(rows: Any, a: int, size: int, j: int, first: int, keys: Any) -> No
 
 @inlined
 def groups_of_keys(
-    rows: Any,
-    words: Any,
-    a: int,
-    size: int,
-    first: int,
-    places: Any,
-    keys: Any,
-    order: Any,
-    sums: Any,
-    up_to: Any,
+    rows: Any, words: Any, a: int, size: int, first: int, places: Any, keys: Any, order: Any, sums: Any, up_to: Any,
     held: Any,
-) -> int:  # pragma: no cover
+) -> int:  # fmt: skip
     """List the occupied bins of a column of a small node whose keys are sorted."""
     n_groups, before = -1, np.int64(-1)
     if up_to is not None:

@@ -42,7 +42,7 @@ def rule_arrays(limits: Limits) -> tuple[Any, ...]:
 
 
 @inlined
-def recursive_ratio(counts: Any, of: int, low: int, high: int, l: int) -> float:  # noqa: E741  # pragma: no cover
+def recursive_ratio(counts: Any, of: int, low: int, high: int, l: int) -> float:  # noqa: E741
     """Return r_1 / (r_l + ... + r_m) of the frequencies in falling order; infinite with fewer than l values."""
     tail, first = 0, 0
     for i in range(low, high):
@@ -63,7 +63,7 @@ def recursive_ratio(counts: Any, of: int, low: int, high: int, l: int) -> float:
 @inlined
 def hierarchical_distance(
     counts: Any, of: int, size: int, low: int, high: int, share: Any, q: int, tree: Any, heights: Any
-) -> float:  # pragma: no cover
+) -> float:
     """Return Σ_N height(N)/H · min(pos, neg) over the inner nodes; a node's children come before it."""
     begin, end = tree[START, q], tree[START, q + 1]
     for node in range(begin, end):
@@ -85,17 +85,8 @@ def hierarchical_distance(
 
 @inlined
 def is_ok(
-    counts: Any,
-    of: int,
-    size: int,
-    k: int,
-    rule: Any,
-    offset: Any,
-    t_kind: Any,
-    share: Any,
-    tree: Any,
-    heights: Any,
-) -> bool:  # pragma: no cover
+    counts: Any, of: int, size: int, k: int, rule: Any, offset: Any, t_kind: Any, share: Any, tree: Any, heights: Any,
+) -> bool:  # fmt: skip
     """Return whether the class with the counts ``counts[of]`` of all sensitive values keeps k, l and t."""
     if size < k:
         return False
@@ -138,8 +129,7 @@ def is_ok(
 
 
 @inlined
-def put_in_order(rows: Any, a: int, b: int, j: int, n_groups: int, held: Any, order: Any) -> None:  # pragma: no cover
-    """Write down the rows of a node in the order of their bins."""
+def put_in_order(rows: Any, a: int, b: int, j: int, n_groups: int, held: Any, order: Any) -> None:
     start = 0
     for g in range(n_groups):
         held[SLOT, held[GROUP_BIN, g]] = start
@@ -154,7 +144,7 @@ def put_in_order(rows: Any, a: int, b: int, j: int, n_groups: int, held: Any, or
 @inlined
 def count_values(
     rows: Any, a: int, b: int, j: int, d: int, n_sensitive: int, n_groups: int, held: Any, values: Any
-) -> bool:  # pragma: no cover
+) -> bool:
     """Count the sensitive values of a column by bin; return False if its rows are better put in order."""
     first, last = held[GROUP_BIN, 0], held[GROUP_BIN, n_groups - 1]
     if values.shape[1] == 0 or (last - first + 1) * values.shape[1] > 8 * (b - a):
@@ -170,31 +160,10 @@ def count_values(
 
 @inlined
 def choose(
-    rows: Any,
-    a: int,
-    b: int,
-    j: int,
-    d: int,
-    n_sensitive: int,
-    n_groups: int,
-    n_cuts: int,
-    in_order: bool,
-    slack: float,
-    best: float,
-    best_tie: float,
-    k: int,
-    rule: Any,
-    offset: Any,
-    t_kind: Any,
-    share: Any,
-    tree: Any,
-    heights: Any,
-    held: Any,
-    rated: Any,
-    order: Any,
-    values: Any,
-    tally: Any,
-) -> tuple[float, float, int]:  # pragma: no cover
+    rows: Any, a: int, b: int, j: int, d: int, n_sensitive: int, n_groups: int, n_cuts: int, in_order: bool,
+    slack: float, best: float, best_tie: float, k: int, rule: Any, offset: Any, t_kind: Any, share: Any, tree: Any,
+    heights: Any, held: Any, rated: Any, order: Any, values: Any, tally: Any,
+) -> tuple[float, float, int]:  # fmt: skip
     """Return gain, tie-break and cut of the best split that beats ``best`` and whose sides keep the rules.
 
     The cut is -1 if there is none. Differences by rounding only count as equal.

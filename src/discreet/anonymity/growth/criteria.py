@@ -8,7 +8,7 @@ column is taken, then the lower one.
 Kernels rate the splits of one column.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,32 +28,21 @@ def cell_gain(size: Any, left: Any, share: Any) -> Any:
     return gap * gap / (share * (1.0 - share))
 
 
-class Moments(NamedTuple):
-    """Rows, sums by column and sums of products by pair of columns of the places: whole numbers, so exact."""
-
-    n: int
-    sums: list[int]
-    products: list[list[int]]
-
-    def __add__(self, other: Any) -> Any:
-        """Add up what two sets of rows have."""
-        both = zip(self.products, other.products, strict=True)
-        products = [[a + b for a, b in zip(x, y, strict=True)] for x, y in both]
-        return Moments(self.n + other.n, [a + b for a, b in zip(self.sums, other.sums, strict=True)], products)
-
-
-def moments(rows: Any, places: Any) -> Moments:
-    """Return the moments of rows of bins."""
+def moments(rows: Any, places: Any) -> Any:
+    """Return the sums of products by pair of columns of the places, with a column of ones first: whole numbers of any
+    size, so exact; those of two sets of rows add up.
+    """
     d = rows.shape[1]
     # Words of 32 bits, the lower one never negative: a product has 50 bits, and a block of them no more than 63.
     words = np.zeros((2, d + 1, d), np.int64)
     _add_products(rows, places, words)
-    whole = [[(int(h) << 32) + int(low) for h, low in zip(x, y, strict=True)] for x, y in zip(*words, strict=True)]
-    return Moments(len(rows), whole[d], whole[:d])
+    high, low = words.astype(object)
+    own = high * 2**32 + low
+    return np.block([[np.array([[len(rows)]], object), own[d:]], [own[d:].T, own[:d]]])
 
 
 @jit
-def _add_products(rows: Any, places: Any, words: Any) -> None:  # pragma: no cover
+def _add_products(rows: Any, places: Any, words: Any) -> None:
     n, d = rows.shape
     own, place = np.zeros((d + 1, d), np.int64), np.empty(d, np.int64)
     for start in range(0, n, 1 << 12):
@@ -71,18 +60,15 @@ def _add_products(rows: Any, places: Any, words: Any) -> None:  # pragma: no cov
                 words[1, j, m] += own[j, m] & 0xFFFFFFFF
 
 
-def common_axes(found: Moments) -> Any:
+def common_axes(found: Any) -> Any:
     """Return the axes A along which `factor` adds up squares: the correlations of the columns, over their deviations.
 
     A standardised column x_m becomes Σ_j corr(m, j) x_j: what it has in common with others counts more than what is
     its own, so columns of noise, which have nothing in common, hardly count. Units do not matter. Scaled so that the
     sum of squares of all records is 1: a gain is the share of it that a cut takes away. Columns of one value get 0.
     """
-    n, d = found.n, len(found.sums)
-    pairs = zip(found.sums, found.products, strict=True)
-    # n² times the covariance
-    gaps = [[n * p - a * b for b, p in zip(found.sums, row, strict=True)] for a, row in pairs]
-    spread = np.array([[gap / n**2 for gap in row] for row in gaps]).reshape(d, d)
+    n, sums, products = found[0, 0], found[0, 1:], found[1:, 1:]
+    d, spread = len(sums), ((n * products - np.outer(sums, sums)) / n**2).astype(np.float64)
     deviation = np.sqrt(np.diag(spread))
     over = np.divide(1.0, deviation, out=np.zeros(d), where=deviation > 0)
     shared = spread * np.outer(over, over)
@@ -91,9 +77,7 @@ def common_axes(found: Moments) -> Any:
 
 
 @inlined
-def square_gains(
-    plain: bool, n_cuts: int, size: int, axes: Any, held: Any, rated: Any, node: Any
-) -> None:  # pragma: no cover
+def square_gains(plain: bool, n_cuts: int, size: int, axes: Any, held: Any, rated: Any, node: Any) -> None:
     """Write |A Σ_{i∈L} (x_i - mean)|² (1/c_L + 1/c_R). Sums to the left, by column and cut, count units.
 
     If ``plain``, A is diagonal: ``axes[0]`` are the units of the columns.
@@ -122,9 +106,7 @@ def square_gains(
 
 
 @inlined
-def label_gains(
-    n_cuts: int, size: int, order: Any, ids: Any, target: Any, classes: Any, held: Any, rated: Any
-) -> None:  # pragma: no cover
+def label_gains(n_cuts: int, size: int, order: Any, ids: Any, target: Any, classes: Any, held: Any, rated: Any) -> None:
     """Write minus c times the entropy of the label given the side: the information gain up to a constant.
 
     ``classes`` holds the counts of the labels in the node, and gets those to the left of the last cut.

@@ -30,7 +30,6 @@ class EnforcedCells:
     suppressed: int
 
     def cells(self, tree: Tree) -> Cells:
-        """Return the published cells that hold rows."""
         nodes = np.flatnonzero(np.bincount(self.node[self.node >= 0], minlength=tree.n_nodes))
         place = np.full(tree.n_nodes + 1, -1, np.int64)  # the last entry is for node -1
         place[nodes] = np.arange(len(nodes))
@@ -40,15 +39,9 @@ class EnforcedCells:
 
 
 def enforce(
-    tree: Tree,
-    leaf: IntArray,
-    rules: Rules,
-    sensitive: Sequence[CodedColumn],
-    *,
-    suppress: float = 0.0,
-    persons: IntArray | None = None,
-    rows: IntArray | None = None,
-) -> EnforcedCells:
+    tree: Tree, leaf: IntArray, rules: Rules, sensitive: Sequence[CodedColumn], *, suppress: float = 0.0,
+    persons: IntArray | None = None, rows: IntArray | None = None,
+) -> EnforcedCells:  # fmt: skip
     """Find the cells of a release; ``leaf`` is the leaf of each row in the frozen tree.
 
     ``suppress`` is the share of rows that may be left out where others get a smaller cell (`in_the_way`). That changes
@@ -91,18 +84,13 @@ def settle(
 
 
 def _size(chosen: BoolArray, rows: IntArray | None) -> int:
-    """Return how many rows are chosen."""
     return int(chosen.sum() if rows is None else rows[chosen].sum())
 
 
 def refuse_root(
-    rules: Rules,
-    sensitive: Sequence[CodedColumn],
-    kept: BoolArray,
-    good: bool,
-    persons: IntArray | None = None,
+    rules: Rules, sensitive: Sequence[CodedColumn], kept: BoolArray, good: bool, persons: IntArray | None = None,
     rows: IntArray | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Refuse a table that breaks the rules as a whole: no partition can keep them."""
     if good:
         return
@@ -125,15 +113,9 @@ def refuse_root(
 
 
 def _fine_nodes(
-    tree: Tree,
-    leaf: IntArray,
-    codes: IntArray,
-    limits: Limits,
-    persons: IntArray | None = None,
-    rows: IntArray | None = None,
-    *,
-    weigh: bool = False,
-) -> tuple[BoolArray, IntArray]:
+    tree: Tree, leaf: IntArray, codes: IntArray, limits: Limits, persons: IntArray | None = None,
+    rows: IntArray | None = None, *, weigh: bool = False,
+) -> tuple[BoolArray, IntArray]:  # fmt: skip
     """Return which nodes are empty or keep the rules, and their records; with ``weigh`` l and t count persons."""
     own = np.bincount(leaf, minlength=tree.n_nodes)
     held = tree.totals(own)
@@ -204,7 +186,7 @@ def shown_nodes(tree: Tree, fine: BoolArray) -> AnyArray:
 
 
 @jit
-def _show(column: Any, right: Any, ends: Any, fine: Any, shown: Any) -> None:  # pragma: no cover
+def _show(column: Any, right: Any, ends: Any, fine: Any, shown: Any) -> None:
     hidden, above = 0, 0  # nodes before ``hidden`` are part of ``above``
     for i in range(column.size):
         if i >= hidden:

@@ -72,7 +72,6 @@ class Grid:
 
     @property
     def name(self) -> str:
-        """The column's name."""
         return self.column.name
 
     @property
@@ -92,7 +91,6 @@ class Grid:
 
     @property
     def n_bins(self) -> int:
-        """Number of bins, all counted."""
         return self.levels + self.own_missing
 
     def write_bins(self, coordinates: FloatArray, out: npt.NDArray[np.uint16]) -> int:
@@ -224,11 +222,9 @@ class Grid:
 
 
 def make_grid(
-    column: Column,
-    steps: Any = None,
-    order: tuple[int, ...] | None = None,
+    column: Column, steps: Any = None, order: tuple[int, ...] | None = None,
     labels: tuple[tuple[int, int, str], ...] = (),
-) -> Grid:
+) -> Grid:  # fmt: skip
     """Make the public grid of a column from its declaration alone.
 
     ``steps`` is a number of equal steps, or the inner grid points. By default steps have a round size if the bounds are
@@ -334,7 +330,7 @@ def number_text(number: float) -> str:
 
 
 @jit
-def _even_bins(coordinates: Any, edges: Any, missing: int, out: Any) -> int:  # pragma: no cover
+def _even_bins(coordinates: Any, edges: Any, missing: int, out: Any) -> int:
     """Write the bins on a grid of equal steps.
 
     Division only says where to look: a bin must agree with the edges as they are printed.
@@ -411,15 +407,12 @@ class Cells:
 
     @property
     def n_cells(self) -> int:
-        """Number of cells."""
         return len(self.first)
 
     def counts(self) -> IntArray:
-        """Return the rows of every cell."""
         return np.bincount(self.of[self.of >= 0], minlength=self.n_cells)
 
     def texts(self, column: int) -> list[str]:
-        """Return the printed texts of a column, one per cell."""
         runs, place = self.runs(column)
         written = [self.grids[column].text(a, b) for a, b in runs.tolist()]
         return [written[i] for i in place]

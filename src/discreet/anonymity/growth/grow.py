@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.anonymity.growth import criteria
-from discreet.anonymity.growth._cell_kernels import ALL_COUNTERS, MOST_COUNTERS, grow_by_cell, pack
-from discreet.anonymity.growth._count_kernels import SMALL, make_keys
 from discreet.anonymity.growth._rule_kernels import rule_arrays
 from discreet.anonymity.growth.grid import Bins, Grid
 from discreet.anonymity.growth.growth_kernels import (
@@ -70,12 +68,6 @@ class Grower(NamedTuple):
     low: IntArray
     high: IntArray
 
-    @property
-    def by_counts(self) -> bool:
-        """True if growth needs the counts of the bins only."""
-        plain = not self.limits.l_on and not self.limits.t_on and self.space.places.size <= MOST_COUNTERS
-        return self.settings.criterion == criteria.CELL and plain
-
     def root(self, n: int) -> tuple[IntArray, IntArray]:
         """Return the root of n rows, and its cell, as `on` has them."""
         return np.array([[0, n, 0]]), np.stack([self.low, self.high])[None]
@@ -103,7 +95,6 @@ class Grower(NamedTuple):
     def grow(
         self, rows: Any, ids: Any, labels: Labels, roots: IntArray, root_cells: IntArray, hand_over: int
     ) -> IntArray:
-        """Grow trees on some rows, see `on`."""
         (k, d), (criterion, min_share, max_depth) = (self.limits.k, len(self.low)), self.settings
         held = roots[:, 1] - roots[:, 0]
         n, n_bins, words = int(held.max()), self.space.places.shape[1], rows.view(np.uint64)
@@ -112,26 +103,16 @@ class Grower(NamedTuple):
         stack, cells = np.full((deep, 5), -1, np.int64), np.empty((deep, 2, d), np.int64)
         stack[: len(roots), :3], cells[: len(roots)] = roots[::-1], root_cells[::-1]
         room = (nodes, stack, cells, np.empty((n, words.shape[1]), np.uint64), np.empty(n, ids.dtype))
-        edges, places, tiers, facts, axes, units = self.space.arrays(criterion)
-        if self.by_counts:
-            slots = max(2, min(deep, ALL_COUNTERS // (d * n_bins)))
-            counts, free = np.empty((slots + 1, d, n_bins), np.int32), np.arange(slots)
-            groups = np.empty((2, max(n_bins, SMALL) + 1), np.int64)
-            found = grow_by_cell(
-                rows, words, ids, len(roots), hand_over, k, min_share, max_depth,
-                edges, tiers, facts, make_keys(n_bins), counts, free, groups, *room,
-            )  # fmt: skip
-        else:
-            rules = rule_arrays(self.limits)
-            values = len(self.limits.share) if rules[0] is not None else 0
-            told = (labels.target, labels.worth) if criterion == criteria.LABEL else (None, None)
-            lanes = words.shape[1] if self.space.even and rows.itemsize == 1 else 0
-            given: tuple[Any, ...] = (
-                rows, words, ids, len(roots), hand_over, criterion, k, min_share, max_depth, labels.n_sensitive,
-                edges, places, tiers, facts, axes, units, *rules, *told,
-                *make_room(n, n_bins, d, values, labels.n_classes, criterion, lanes, deep), *room,
-            )  # fmt: skip
-            found = grow(*given)
+        rules = rule_arrays(self.limits)
+        values = len(self.limits.share) if rules[0] is not None else 0
+        told = (labels.target, labels.worth) if criterion == criteria.LABEL else (None, None)
+        lanes = words.shape[1] if self.space.even and rows.itemsize == 1 else 0
+        given: tuple[Any, ...] = (
+            rows, words, ids, len(roots), hand_over, criterion, k, min_share, max_depth, labels.n_sensitive,
+            *self.space.arrays(criterion), *rules, *told,
+            *make_room(n, n_bins, d, values, labels.n_classes, criterion, lanes, deep), *room,
+        )  # fmt: skip
+        found = grow(*given)
         return nodes[:found]
 
     def packed(self, bins: Bins, sensitive: IntArray) -> AnyArray:
@@ -142,21 +123,16 @@ class Grower(NamedTuple):
         size, d = np.dtype(kind).itemsize, len(bins)
         width = d + (len(sensitive) if values else 0)
         rows = np.zeros((bins.shape[1], -(-width * size // 8) * 8 // size), kind)
-        pack(bins, rows, 0)
+        rows[:, :d] = bins.T
         if values:
-            pack(sensitive, rows, d)
+            rows[:, d:width] = sensitive.T
         return rows
 
 
 def make_grower(
-    grids: Sequence[Grid],
-    limits: Limits,
-    criterion: str,
-    min_share: float,
-    max_depth: int,
-    tiers: Mapping[int, IntArray] | None,
-    moments: Callable[[IntArray], criteria.Moments],
-) -> Grower:
+    grids: Sequence[Grid], limits: Limits, criterion: str, min_share: float, max_depth: int,
+    tiers: Mapping[int, IntArray] | None, moments: Callable[[IntArray], Any],
+) -> Grower:  # fmt: skip
     """Prepare growth; ``moments`` returns those of all rows if the criterion needs them."""
     space = make_space(grids, tiers or {})
     if criterion in ("factor", "label"):
@@ -167,20 +143,10 @@ def make_grower(
 
 
 def grow_tree(
-    bins: Bins,
-    grids: Sequence[Grid],
-    limits: Limits,
-    *,
-    criterion: str,
-    sensitive: IntArray | None = None,
-    target: CodedColumn | None = None,
-    min_share: float = 0.02,
-    max_depth: int = 64,
-    tiers: Mapping[int, IntArray] | None = None,
-    weight: float = 1.0,
-    ahead: int = 0,
-    threads: bool = True,
-) -> GrownTree:
+    bins: Bins, grids: Sequence[Grid], limits: Limits, *, criterion: str, sensitive: IntArray | None = None,
+    target: CodedColumn | None = None, min_share: float = 0.02, max_depth: int = 64,
+    tiers: Mapping[int, IntArray] | None = None, weight: float = 1.0, ahead: int = 0, threads: bool = True,
+) -> GrownTree:  # fmt: skip
     """Grow a partition of the rows ``bins`` (columns by rows) in which each cell keeps the rules.
 
     The root must keep the rules (``limits``). ``criterion`` is one of `criteria.NAMES`; ``sensitive`` holds sensitive
@@ -208,18 +174,9 @@ def grow_tree(
 
 
 def grow_on(
-    tree: Tree,
-    bins: Bins,
-    leaf: IntArray,
-    waiting: IntArray,
-    limits: Limits,
-    *,
-    criterion: str,
-    sensitive: IntArray,
-    min_share: float,
-    max_depth: int,
-    tiers: Mapping[int, IntArray],
-) -> tuple[Tree, IntArray]:
+    tree: Tree, bins: Bins, leaf: IntArray, waiting: IntArray, limits: Limits, *, criterion: str, sensitive: IntArray,
+    min_share: float, max_depth: int, tiers: Mapping[int, IntArray],
+) -> tuple[Tree, IntArray]:  # fmt: skip
     """Split leaves further where the rules allow it; return the tree and the leaf of each row.
 
     A leaf becomes what growth on all records would make of its cell. ``bins``, ``leaf`` and ``sensitive`` are those of
@@ -258,7 +215,7 @@ def grow_on(
     return finish(tree.grids, whole).tree, moved
 
 
-def _moments(bins: Bins, places: IntArray) -> criteria.Moments:
+def _moments(bins: Bins, places: IntArray) -> Any:
     return criteria.moments(np.array(bins.T, order="C"), places)
 
 
@@ -271,7 +228,6 @@ def _with_leaves(grids: Sequence[Grid], nodes: IntArray, ids: IntArray) -> Grown
 
 
 def finish(grids: Sequence[Grid], nodes: IntArray) -> GrownTree:
-    """Make a tree of a table of nodes."""
     column, cut, right, used, counts = nodes.T
     tree = Tree(tuple(grids), column, cut, right, np.where(used == LEAF, -1, used))
     return GrownTree(tree, counts.astype(np.int64))

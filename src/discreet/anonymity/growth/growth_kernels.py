@@ -35,16 +35,15 @@ LEAF, PENDING = 254, 255
 #: The table of nodes: where a node is cut and by which criterion, its right child (the left one is the next node), its
 #: rows, and how many cuts are above it.
 COLUMN, CUT, RIGHT, CRITERION, BEGIN, END, DEPTH = 0, 1, 2, 3, 4, 5, 6
-#: The stack of nodes to come: rows, depth, the node whose right child it is (or -1), and a place for counts (or -1).
+#: The stack of nodes to come: rows, depth, the node whose right child it is (or -1), and the place of its counts (or
+#: -1 if they are not kept).
 FROM, TO, LEVEL, ABOVE, SLOT = 0, 1, 2, 3, 4
 #: A cell: its first and last bins.
 FIRST, LAST = 0, 1
 
 
 @jit
-def part(
-    rows: Any, words: Any, ids: Any, a: int, b: int, j: int, cut: int, spare: Any, spare_ids: Any
-) -> int:  # pragma: no cover
+def part(rows: Any, words: Any, ids: Any, a: int, b: int, j: int, cut: int, spare: Any, spare_ids: Any) -> int:
     """Move the rows below the cut to the front, all in their order; return where the others begin.
 
     Every row is written to both sides and only the place moves on: no branch to foretell.
@@ -85,8 +84,7 @@ def part(
 
 
 @inlined
-def open_node(nodes: Any, node: int, stack: Any, top: int) -> None:  # pragma: no cover
-    """Write the top of the stack as a node that is not split."""
+def open_node(nodes: Any, node: int, stack: Any, top: int) -> None:
     if stack[top, ABOVE] >= 0:
         nodes[stack[top, ABOVE], RIGHT] = node
     nodes[node, COLUMN], nodes[node, CUT], nodes[node, RIGHT], nodes[node, CRITERION] = -1, -1, -1, LEAF
@@ -94,9 +92,7 @@ def open_node(nodes: Any, node: int, stack: Any, top: int) -> None:  # pragma: n
 
 
 @inlined
-def push_sides(
-    stack: Any, cells: Any, top: int, node: int, column: int, cut: int, middle: int
-) -> None:  # pragma: no cover
+def push_sides(stack: Any, cells: Any, top: int, node: int, column: int, cut: int, middle: int) -> None:
     """Put both sides of the node at ``top`` on the stack; the left one is taken from it before the right one."""
     level, left = stack[top, LEVEL] + 1, top + 1
     stack[left, FROM], stack[left, TO], stack[left, LEVEL], stack[left, ABOVE] = stack[top, FROM], middle, level, -1
@@ -111,8 +107,7 @@ def push_sides(
 @inlined
 def rate_cuts(
     criterion: int, n_cuts: int, size: int, width: float, axes: Any, sums: Any, held: Any, rated: Any, node: Any
-) -> None:  # pragma: no cover
-    """Write the gains of the cuts of a column, but for the label."""
+) -> None:
     if sums is not None:
         square_gains(criterion == SPREAD, n_cuts, size, axes, held, rated, node)
     else:
@@ -129,7 +124,7 @@ def rate_cuts(
 
 
 @inlined
-def recall(cells: Any, top: int, sums: Any, tallies: Any, slot: int, node: Any, tally: Any) -> None:  # pragma: no cover
+def recall(cells: Any, top: int, sums: Any, tallies: Any, slot: int, node: Any, tally: Any) -> None:
     """Write down what is to know of a whole node whose counts are kept."""
     if sums is not None:
         for m in range(node.shape[1]):
@@ -142,7 +137,7 @@ def recall(cells: Any, top: int, sums: Any, tallies: Any, slot: int, node: Any, 
 
 
 @inlined
-def set_free(free: Any, n_free: int, slot: int) -> int:  # pragma: no cover
+def set_free(free: Any, n_free: int, slot: int) -> int:
     """Give the place of a node's counts back, if it has one; return how many are free."""
     if slot >= 0:
         free[n_free] = slot
@@ -154,7 +149,7 @@ def set_free(free: Any, n_free: int, slot: int) -> int:  # pragma: no cover
 def hand_down(
     rows: Any, words: Any, n_sensitive: int, places: Any, stack: Any, cells: Any, top: int, column: int, slot: int,
     free: Any, n_free: int, tallies: Any, counts: Any, sums: Any, packed: Any, node: Any,
-) -> int:  # fmt: skip  # pragma: no cover
+) -> int:  # fmt: skip
     """Make the counts of a node those of its larger side, by counting the smaller one; return how many are free."""
     left, right = stack[top + 1, TO] - stack[top + 1, FROM], stack[top, TO] - stack[top, FROM]
     larger = top if right > left else top + 1
@@ -175,56 +170,18 @@ def hand_down(
 
 @jit
 def grow(
-    rows: Any,
-    words: Any,
-    ids: Any,
-    n_roots: int,
-    hand_over: int,
-    criterion: int,
-    k: int,
-    min_share: float,
-    max_depth: int,
-    n_sensitive: int,
-    edges: Any,
-    places: Any,
-    tiers: Any,
-    facts: Any,
-    axes: Any,
-    units: Any,
-    rule: Any,
-    offset: Any,
-    t_kind: Any,
-    share: Any,
-    tree: Any,
-    heights: Any,
-    target: Any,
-    worth: Any,
-    free: Any,
-    tallies: Any,
-    counts: Any,
-    sums: Any,
-    packed: Any,
-    up_to: Any,
-    keys: Any,
-    held: Any,
-    rated: Any,
-    node_facts: Any,
-    order: Any,
-    values: Any,
-    tally: Any,
-    classes: Any,
-    nodes: Any,
-    stack: Any,
-    cells: Any,
-    spare: Any,
-    spare_ids: Any,
-) -> int:  # pragma: no cover
+    rows: Any, words: Any, ids: Any, n_roots: int, hand_over: int, criterion: int, k: int, min_share: float,
+    max_depth: int, n_sensitive: int, edges: Any, places: Any, tiers: Any, facts: Any, axes: Any, units: Any,
+    rule: Any, offset: Any, t_kind: Any, share: Any, tree: Any, heights: Any, target: Any, worth: Any,
+    free: Any, tallies: Any, counts: Any, sums: Any, packed: Any, up_to: Any, keys: Any, held: Any, rated: Any,
+    node_facts: Any, order: Any, values: Any, tally: Any, classes: Any, nodes: Any, stack: Any, cells: Any,
+    spare: Any, spare_ids: Any,
+) -> int:  # fmt: skip
     """Grow trees on the nodes of the stack, the last one first; return how many nodes there are then.
 
     ``words`` is the memory of ``rows``. Nodes of at most ``hand_over`` rows are left to other calls. Nodes are numbered
-    depth first, left first, so equal inputs give equal trees.
-
-    ``counts``, ``sums`` and ``tallies`` have a place more than ``free``: of a node whose counts are not kept.
+    depth first, left first, so equal inputs give equal trees. ``counts``, ``sums`` and ``tallies`` have a place more
+    than ``free``: of a node whose counts are not kept.
     """
     top, n_nodes, d, block = n_roots, 0, cells.shape[2], 1 if criterion == MONDRIAN else counts.shape[1]
     slots, n_free = free.size, free.size
@@ -255,7 +212,7 @@ def grow(
             widest_first(places, units, node_facts)
         best, tie, column, cut = -np.inf, -np.inf, -1, -1
         in_order, short = slot < 0 and sorts(size, cells, top), slot < 0 and size < SHORT
-        at_slot = slot if slot >= 0 else slots
+        place = slot if slot >= 0 else slots
         for p in range(d):
             j = node_facts[TURN, p]
             first, last, at = cells[top, FIRST, j], cells[top, LAST, j], p % block
@@ -269,7 +226,7 @@ def grow(
                 sort_keys(rows, a, size, j, first, keys)
                 n_groups = groups_of_keys(rows, words, a, size, first, places, keys, order, sums, up_to, held)
             else:
-                n_groups = groups_by_count(at, first, last, short, counts, sums, at_slot, packed, up_to, held)
+                n_groups = groups_by_count(at, first, last, short, counts, sums, place, packed, up_to, held)
             n_cuts = list_cuts(n_groups, size, j, first, last, edges, tiers, facts, k, min_share, held, rated)
             if sums is not None:
                 sum_to_cuts(n_cuts, d, short, up_to, held, rated)

@@ -28,7 +28,6 @@ _MOST_WORK = 1 << 16
 
 
 def affordable(n: int, d: int) -> bool:
-    """Return whether a table of n rows and d columns is small enough to look ahead in."""
     return n * d * _CUTS <= _MOST_WORK
 
 

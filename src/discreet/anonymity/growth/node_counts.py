@@ -26,7 +26,6 @@ class TopTree(NamedTuple):
     depth: int
 
     def route(self, rows: Any) -> IntArray:
-        """Return the node in which every row (bins side by side) ends."""
         node = np.zeros(len(rows), np.int64)
         _route_top(rows, self.column, self.cut, self.children, self.depth, node)
         return node
@@ -44,13 +43,11 @@ class CountShape(NamedTuple):
 
     @property
     def summed(self) -> int:
-        """Columns whose places are added up."""
         number = NAMES.index(self.criterion)
         return self.columns if number >= SPREAD and number != WIDTH else 0
 
     @property
     def nbytes(self) -> int:
-        """Bytes of a node."""
         return 8 * self.columns * self.bins * (1 + self.summed + self.values)
 
 
@@ -69,7 +66,6 @@ class CountJob:
     places: IntArray
 
     def start(self) -> NodeCounts:
-        """Return counts that have seen no row."""
         n, (d, bins, values, *_) = self.slots, self.shape
         room = [(n, d, bins), (n, d, bins, self.shape.summed), (n, d, bins, values)]
         counts, sums, held = (np.zeros(size, np.int64) for size in room)
@@ -98,7 +94,6 @@ class NodeCounts:
             _add_values(rows, slot, codes, self.values)
 
     def merge(self, other: NodeCounts) -> None:
-        """Take in what was counted elsewhere."""
         for mine, theirs in zip(self._added(), other._added(), strict=True):
             mine += theirs
 
@@ -107,7 +102,7 @@ class NodeCounts:
 
 
 @jit
-def _route_top(rows: Any, column: Any, cut: Any, children: Any, depth: int, node: Any) -> None:  # pragma: no cover
+def _route_top(rows: Any, column: Any, cut: Any, children: Any, depth: int, node: Any) -> None:
     for i in range(node.size):
         at = 0
         for _ in range(depth):  # as often for every row: no branch to foretell
@@ -116,7 +111,7 @@ def _route_top(rows: Any, column: Any, cut: Any, children: Any, depth: int, node
 
 
 @jit
-def _add_counts(rows: Any, slot: Any, places: Any, counts: Any, sums: Any) -> None:  # pragma: no cover
+def _add_counts(rows: Any, slot: Any, places: Any, counts: Any, sums: Any) -> None:
     n, d = len(rows), counts.shape[1]
     summed = sums.shape[3] > 0
     place = np.zeros(d, np.int64)
@@ -136,7 +131,7 @@ def _add_counts(rows: Any, slot: Any, places: Any, counts: Any, sums: Any) -> No
 
 
 @jit
-def _add_in_lanes(rows: Any, slot: Any, counts: Any, sums: Any, packed: Any) -> None:  # pragma: no cover
+def _add_in_lanes(rows: Any, slot: Any, counts: Any, sums: Any, packed: Any) -> None:
     n, d, words = len(rows), counts.shape[1], rows.view(np.uint64)
     for i in range(n):
         at = slot[i]
@@ -158,7 +153,7 @@ def _add_in_lanes(rows: Any, slot: Any, counts: Any, sums: Any, packed: Any) -> 
 
 
 @jit
-def _add_values(rows: Any, slot: Any, codes: Any, values: Any) -> None:  # pragma: no cover
+def _add_values(rows: Any, slot: Any, codes: Any, values: Any) -> None:
     n, d = len(rows), values.shape[1]
     for i in range(n):
         if slot[i] >= 0:

@@ -5,16 +5,13 @@ The upper part is grown level by level. One pass over the rows counts what the s
 together with its neighbours. Which nodes those are does not change the tree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from discreet.anonymity.growth._count_kernels import SMALL
-from discreet.anonymity.growth.criteria import Moments
 from discreet.anonymity.growth.grid import Bins, Grid
 from discreet.anonymity.growth.grow import Grower, GrownTree, finish, make_grower, make_labels, pieces, slim, stitch
 from discreet.anonymity.growth.growth_kernels import (
@@ -54,7 +51,7 @@ class DistantRows(Protocol):
     def count(self, job: CountJob) -> NodeCounts:
         """Count all rows by node, column and bin."""
 
-    def moments(self, places: IntArray) -> Moments:
+    def moments(self, places: IntArray) -> Any:
         """Add up places and products of places, column by column."""
 
     def grown(self, top: TopTree, bucket: IntArray, grow: BucketGrower) -> Iterator[list[IntArray]]:
@@ -81,16 +78,9 @@ class _Node:
 
 
 def grow_outside(
-    rows: DistantRows,
-    grids: Sequence[Grid],
-    limits: Limits,
-    *,
-    criterion: str,
-    min_share: float = 0.02,
-    max_depth: int = 64,
-    tiers: Mapping[int, IntArray] | None = None,
-    memory: int = 1 << 29,
-) -> GrownTree:
+    rows: DistantRows, grids: Sequence[Grid], limits: Limits, *, criterion: str, min_share: float = 0.02,
+    max_depth: int = 64, tiers: Mapping[int, IntArray] | None = None, memory: int = 1 << 29,
+) -> GrownTree:  # fmt: skip
     """Grow the tree that `grow_tree` grows on the same rows; the leaves of the rows are not kept.
 
     Counts may take ``memory`` bytes, and as many the rows that are grown at a time.
@@ -212,7 +202,6 @@ def _together(held: IntArray, most: int) -> IntArray:
 
 
 def _grow_bucket(grower: Grower, nodes: list[_Node], bins: Bins, codes: IntArray) -> list[IntArray]:
-    """Grow the nodes whose rows a bucket holds."""
     if len(nodes) > 1:  # the rows of a node, one behind the other
         own = np.zeros(bins.shape[1], np.int64)
         for number, node in enumerate(nodes):

@@ -104,16 +104,9 @@ def _cuts(
 
 
 def _gains(
-    criterion: int,
-    size: int,
-    left: IntArray,
-    share: FloatArray,
-    width: float,
-    sums: IntArray,
-    total: IntArray,
+    criterion: int, size: int, left: IntArray, share: FloatArray, width: float, sums: IntArray, total: IntArray,
     space: GridSpace,
-) -> FloatArray:
-    """Rate cuts as `criteria` does."""
+) -> FloatArray:  # fmt: skip
     if criterion == CELL:
         return np.asarray(cell_gain(size, left, share))
     if criterion == WIDTH:

@@ -36,7 +36,6 @@ class Path:
     collapsed: IntArray
 
     def at(self, price: FloatArray) -> IntArray:
-        """Return the number of the subtree that is best at a price."""
         return np.searchsorted(self.alpha, price, side="right") - 1
 
 
@@ -62,15 +61,9 @@ def pruning_path(tree: Tree, counts: IntArray, held_out: IntArray | None = None)
 
 
 def prune(
-    grown: GrownTree,
-    bins: Bins,
-    *,
-    sensitive: IntArray | None = None,
-    target: CodedColumn | None = None,
-    folds: int = FOLDS,
-    random_state: Any = None,
-    **settings: Any,
-) -> GrownTree:
+    grown: GrownTree, bins: Bins, *, sensitive: IntArray | None = None, target: CodedColumn | None = None,
+    folds: int = FOLDS, random_state: Any = None, **settings: Any,
+) -> GrownTree:  # fmt: skip
     """Prune a grown tree at the price that cross-validation finds best; of equal ones, the one with fewer leaves.
 
     ``settings`` are further arguments of `grow_tree`. ``random_state`` shuffles the records into folds.
@@ -97,7 +90,6 @@ def prune(
 
 
 def choose_price(path: Path, folds: list[Path], n: int) -> int:
-    """Return the number of the subtree with the smallest J."""
     return int(len(path.alpha) - 1 - np.argmin(risks(path, folds, n)[::-1]))
 
 
@@ -115,7 +107,7 @@ def risks(path: Path, folds: list[Path], n: int) -> FloatArray:
 
 
 @jit
-def _path(column: Any, right: Any, parent: Any, gain: Any, score: Any) -> Any:  # pragma: no cover
+def _path(column: Any, right: Any, parent: Any, gain: Any, score: Any) -> Any:
     """Collapse weakest links. Every node knows the smallest g below it, so that each is found from the root."""
     n = column.size
     gained, leaves, held = gain.copy(), np.ones(n, np.int64), score.copy()

@@ -127,16 +127,8 @@ def make_room(
 
 @inlined
 def describe(
-    rows: Any,
-    words: Any,
-    a: int,
-    b: int,
-    places: Any,
-    units: Any,
-    sums: Any,
-    up_to: Any,
-    node: Any,
-) -> None:  # pragma: no cover
+    rows: Any, words: Any, a: int, b: int, places: Any, units: Any, sums: Any, up_to: Any, node: Any,
+) -> None:  # fmt: skip
     """Write down what is to know of the whole node: sums, or its box."""
     d = node.shape[1]
     for m in range(d):
@@ -168,8 +160,7 @@ def describe(
 @inlined
 def tally_node(
     rows: Any, ids: Any, a: int, b: int, d: int, n_sensitive: int, target: Any, tally: Any, classes: Any
-) -> None:  # pragma: no cover
-    """Count the sensitive values and the classes of a node."""
+) -> None:
     if tally is not None:
         for s in range(tally.shape[1]):
             tally[NODE, s] = 0
@@ -184,7 +175,7 @@ def tally_node(
 
 
 @inlined
-def widest_first(places: Any, units: Any, node: Any) -> None:  # pragma: no cover
+def widest_first(places: Any, units: Any, node: Any) -> None:
     """Put the columns in turn by the spread of the node over the declared width, falling; equal ones stay in order."""
     for j in range(units.size):
         own = (places[j, node[HIGHEST, j]] - places[j, node[LOWEST, j]]) * units[j]
@@ -199,7 +190,7 @@ def widest_first(places: Any, units: Any, node: Any) -> None:  # pragma: no cove
 
 
 @inlined
-def tier_within(bins: Any, n_groups: int, missing: int, tiers: Any) -> int:  # pragma: no cover
+def tier_within(bins: Any, n_groups: int, missing: int, tiers: Any) -> int:
     """Return the depth of the smallest group that covers the bins with records: empty groups around do not count."""
     last = bins[n_groups - 1] if bins[n_groups - 1] != missing or n_groups < 2 else bins[n_groups - 2]
     tier = MOST_TIERS
@@ -209,9 +200,7 @@ def tier_within(bins: Any, n_groups: int, missing: int, tiers: Any) -> int:  # p
 
 
 @inlined
-def cut_in_gap(
-    low: int, high: int, missing: int, form: int, tier: int, j: int, tiers: Any, edges: Any
-) -> int:  # pragma: no cover
+def cut_in_gap(low: int, high: int, missing: int, form: int, tier: int, j: int, tiers: Any, edges: Any) -> int:
     """Return the one cut offered in a gap: the grid point in ``low .. high`` nearest its middle, the lower of two.
 
     Before the bin of missing values it is the upper bound itself. -1: the hierarchy allows none.
@@ -230,19 +219,9 @@ def cut_in_gap(
 
 @inlined
 def list_cuts(
-    n_groups: int,
-    size: int,
-    j: int,
-    first: int,
-    last: int,
-    edges: Any,
-    tiers: Any,
-    facts: Any,
-    k: int,
-    min_share: float,
-    held: Any,
-    rated: Any,
-) -> int:  # pragma: no cover
+    n_groups: int, size: int, j: int, first: int, last: int, edges: Any, tiers: Any, facts: Any, k: int,
+    min_share: float, held: Any, rated: Any,
+) -> int:  # fmt: skip
     """List the cuts of a column with k records on both sides and no sliver; return how many."""
     start, scale = edges[j, first], 1.0 / (edges[j, last + 1] - edges[j, first])
     missing, form = facts[MISSING, j], facts[FORM, j]

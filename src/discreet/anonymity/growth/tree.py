@@ -51,23 +51,19 @@ class Tree:
         return cls(grids, column, np.array(cuts["cut"]), right, np.array(cuts["criterion"]))
 
     def cuts(self) -> dict[str, Any]:
-        """Return grids and splits as plain data."""
         told = {name: getattr(self, name).tolist() for name in ("column", "cut", "criterion")}
         return {"grids": [_signature(grid) for grid in self.grids], **told}
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes."""
         return len(self.column)
 
     @cached_property
     def leaves(self) -> IntArray:
-        """Numbers of the leaves."""
         return np.flatnonzero(self.column < 0)
 
     @property
     def n_leaves(self) -> int:
-        """Number of leaves."""
         return len(self.leaves)
 
     @cached_property
@@ -81,7 +77,6 @@ class Tree:
 
     @cached_property
     def levels(self) -> AnyArray:
-        """The number of splits above each node."""
         return quickly(_levels, self.n_nodes)(self.parent)
 
     @cached_property
@@ -91,7 +86,6 @@ class Tree:
 
     @cached_property
     def cells(self) -> tuple[AnyArray, AnyArray]:
-        """First and last bin of every node on every column."""
         first, last = self.cells_of(np.arange(self.n_nodes))
         return first.astype(np.int32), last.astype(np.int32)
 
@@ -108,12 +102,10 @@ class Tree:
         return found
 
     def criteria(self) -> dict[str, int]:
-        """Return how many nodes each criterion has cut."""
         found = np.bincount(self.criterion[self.column >= 0], minlength=len(_criteria.NAMES))
         return {name: int(n) for name, n in zip(_criteria.NAMES, found, strict=True) if n}
 
     def route(self, bins: Bins) -> IntArray:
-        """Return the leaf of every row of ``bins`` (columns by rows): its node number."""
         return _route(bins, self.column, self.cut, self.right)
 
     def totals(self, values: IntArray) -> IntArray:
@@ -170,7 +162,7 @@ def grid_shares(grid: Grid) -> FloatArray:
 
 
 @jit
-def _levels(parent: Any) -> AnyArray:  # pragma: no cover
+def _levels(parent: Any) -> AnyArray:
     level = np.zeros(parent.size, np.int32)
     for i in range(1, parent.size):
         level[i] = level[parent[i]] + 1
@@ -178,7 +170,7 @@ def _levels(parent: Any) -> AnyArray:  # pragma: no cover
 
 
 @jit
-def _ends(column: Any, right: Any) -> AnyArray:  # pragma: no cover
+def _ends(column: Any, right: Any) -> AnyArray:
     end = np.empty(column.size, np.int32)
     for i in range(column.size - 1, -1, -1):
         end[i] = i + 1 if column[i] < 0 else end[right[i]]
@@ -186,7 +178,7 @@ def _ends(column: Any, right: Any) -> AnyArray:  # pragma: no cover
 
 
 @jit
-def _some_cells(column: Any, cut: Any, nodes: Any, last_bins: Any) -> tuple[AnyArray, AnyArray]:  # pragma: no cover
+def _some_cells(column: Any, cut: Any, nodes: Any, last_bins: Any) -> tuple[AnyArray, AnyArray]:
     first, last = np.zeros_like(last_bins), last_bins.copy()
     lows, highs = np.empty((nodes.size, last.size), np.uint16), np.empty((nodes.size, last.size), np.uint16)
     waiting, depth, at = np.empty((64, 2, last.size), np.uint16), 0, 0  # the cells of right children yet to come
@@ -208,7 +200,7 @@ def _some_cells(column: Any, cut: Any, nodes: Any, last_bins: Any) -> tuple[AnyA
 
 
 @jit
-def _route(bins: Any, column: Any, cut: Any, right: Any) -> IntArray:  # pragma: no cover
+def _route(bins: Any, column: Any, cut: Any, right: Any) -> IntArray:
     leaf = np.empty(bins.shape[1], np.int64)
     for i in range(leaf.size):
         node = 0

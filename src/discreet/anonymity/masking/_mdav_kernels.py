@@ -14,7 +14,7 @@ from discreet.core import jit
 
 
 @jit
-def mdav(numbers: Any, codes: Any, levels: Any, k: int) -> Any:  # pragma: no cover
+def mdav(numbers: Any, codes: Any, levels: Any, k: int) -> Any:
     """Return the group of every row; sizes are k..2k-1. Arrays are overwritten.
 
     Free rows come first, in no order; `ids` are their numbers. Equal distances: lower id.
@@ -51,9 +51,7 @@ def mdav(numbers: Any, codes: Any, levels: Any, k: int) -> Any:  # pragma: no co
 
 
 @jit
-def _farthest_from_centre(
-    numbers: Any, codes: Any, ids: Any, left: int, sums: Any, counts: Any
-) -> int:  # pragma: no cover
+def _farthest_from_centre(numbers: Any, codes: Any, ids: Any, left: int, sums: Any, counts: Any) -> int:
     centre = sums / left
     share = counts / left
     extra = np.empty(share.shape)
@@ -78,19 +76,9 @@ def _farthest_from_centre(
 
 @jit
 def _take(
-    numbers: Any,
-    codes: Any,
-    ids: Any,
-    left: int,
-    start: int,
-    k: int,
-    distance: Any,
-    nearest: Any,
-    sums: Any,
-    counts: Any,
-    group: Any,
-    made: int,
-) -> int:  # pragma: no cover
+    numbers: Any, codes: Any, ids: Any, left: int, start: int, k: int, distance: Any, nearest: Any, sums: Any,
+    counts: Any, group: Any, made: int,
+) -> int:  # fmt: skip
     """Make a group of row ``start`` and its k - 1 nearest; return how many rows are left, and their distances."""
     for i in range(left):
         total = 0.0
@@ -137,7 +125,7 @@ def _take(
 
 
 @jit
-def best_path(numbers: Any, codes: Any, levels: Any, k: int) -> Any:  # pragma: no cover
+def best_path(numbers: Any, codes: Any, levels: Any, k: int) -> Any:
     """Return the best groups of neighbours along a given order, by dynamic programming (Hansen and Mukherjee 2003).
 
     Runs have k to 2k - 1 rows and the least sum of squares; ties: shorter last runs. Longer runs are never needed,

@@ -8,7 +8,7 @@ from discreet.core import jit
 
 
 @jit
-def swap_ranks(draws: Any, limit: int) -> Any:  # pragma: no cover
+def swap_ranks(draws: Any, limit: int) -> Any:
     """Return for every rank the rank it is swapped with: a free one at most ``limit`` away, all equally likely.
 
     ``draws`` are uniform below 2^62, one per rank. A Fenwick tree counts the ranks that are still free, so that the
@@ -41,7 +41,7 @@ def swap_ranks(draws: Any, limit: int) -> Any:  # pragma: no cover
 
 
 @jit
-def count_inside(values: Any, low: Any, high: Any) -> Any:  # pragma: no cover
+def count_inside(values: Any, low: Any, high: Any) -> Any:
     """Return how many rows lie inside each box; columns by rows, and columns by boxes."""
     found = np.zeros(low.shape[1], np.int64)
     for b in range(low.shape[1]):
@@ -56,7 +56,7 @@ def count_inside(values: Any, low: Any, high: Any) -> Any:  # pragma: no cover
 
 
 @jit
-def _remove(tree: Any, place: int) -> None:  # pragma: no cover
+def _remove(tree: Any, place: int) -> None:
     i = place + 1
     while i < tree.size:
         tree[i] -= 1
@@ -64,8 +64,7 @@ def _remove(tree: Any, place: int) -> None:  # pragma: no cover
 
 
 @jit
-def _count(tree: Any, end: int) -> int:  # pragma: no cover
-    """Return how many of the places before ``end`` are free."""
+def _count(tree: Any, end: int) -> int:
     total = 0
     i = end
     while i > 0:
@@ -75,8 +74,7 @@ def _count(tree: Any, end: int) -> int:  # pragma: no cover
 
 
 @jit
-def _find(tree: Any, number: int, top: int) -> int:  # pragma: no cover
-    """Return the free place that has ``number`` free ones before it."""
+def _find(tree: Any, number: int, top: int) -> int:
     place, step = 0, top
     while step > 0:
         if place + step < tree.size and tree[place + step] <= number:

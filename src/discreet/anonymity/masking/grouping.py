@@ -52,7 +52,6 @@ class Points:
 
 
 def auto_rows(n: int, k: int) -> int | None:
-    """Return the most rows of a block for a table of n; None for one block."""
     return None if n <= EXACT_ROWS else max(BLOCK_ROWS, BLOCK_GROUPS * k)
 
 

@@ -74,14 +74,9 @@ class Masker(Declared, Estimator):
         return self
 
     def transform(
-        self,
-        data: Any,
-        *,
-        random_state: Any = None,
-        order: str = "shuffled",
-        identifiers: str = "drop",
+        self, data: Any, *, random_state: Any = None, order: str = "shuffled", identifiers: str = "drop",
         key: bytes | None = None,
-    ) -> MaskedRelease:
+    ) -> MaskedRelease:  # fmt: skip
         """Change and release records: a release of its own, whatever was given to `fit`.
 
         Parameters
@@ -119,13 +114,11 @@ class Masker(Declared, Estimator):
         return masked_release(table, values, whole_domain(table), delivery, stream, **release)
 
     def _check(self) -> None:
-        """Check the options of this method."""
         for name in self.declared:
             if name not in (*_ROLES, "domain"):
                 self.read_option(name)
 
     def _check_plan(self, plan: TablePlan) -> None:
-        """Refuse columns that cannot be changed in this way."""
         refuse_coded(plan, type(self).__name__)
 
     def _change(self, table: Table, before: FloatArray, stream: noise.Generator) -> tuple[FloatArray, dict[str, Any]]:
@@ -136,7 +129,6 @@ class Masker(Declared, Estimator):
 
 
 def _measure(table: Table, before: FloatArray, after: FloatArray, stream: noise.Generator) -> dict[str, Any]:
-    """Measure disclosure and utility."""
     rows = np.flatnonzero(~(np.isnan(before) | np.isnan(after)).any(axis=0))
     if len(rows) > _MEASURED:
         rows = rows[np.argsort(noise.below(2**62, size=len(rows), rng=stream))[:_MEASURED]]
@@ -176,17 +168,9 @@ def _correlation(columns: FloatArray) -> FloatArray:
 
 
 def masked_release(
-    table: Table,
-    values: Mapping[str, pa.Array],
-    cells: Cells,
-    delivery: Delivery,
-    stream: noise.Generator,
-    *,
-    facts: Mapping[str, Any],
-    notes: Sequence[str],
-    random: bool,
-    disclosure: Mapping[str, Any] | None = None,
-) -> MaskedRelease:
+    table: Table, values: Mapping[str, pa.Array], cells: Cells, delivery: Delivery, stream: noise.Generator, *,
+    facts: Mapping[str, Any], notes: Sequence[str], random: bool, disclosure: Mapping[str, Any] | None = None,
+) -> MaskedRelease:  # fmt: skip
     """Put changed values and the columns that are passed on together; ``random`` values depend on the stream."""
     rows = np.arange(table.n)
     if delivery.order == "shuffled":
@@ -233,7 +217,6 @@ def read_coordinates(data: Any, table: Table) -> FloatArray:
 
 
 def whole_domain(table: Table) -> Cells:
-    """Return one cell for all rows, for values without a promise."""
     grids = table.plan.grids
     last = np.array([[g.n_bins - 1 for g in grids]], np.int64)
     return Cells(grids, np.zeros_like(last), last, np.zeros(table.n, np.int64))
@@ -275,5 +258,4 @@ def plain_array(grid: Grid, values: FloatArray) -> pa.Array:
 
 
 def whole_points(grid: Grid) -> bool:
-    """Return whether all grid points are whole numbers."""
     return isinstance(grid.column, Integer) or all(p == int(p) and abs(p) < 2**53 for p in grid.edges)

@@ -268,14 +268,12 @@ def _is_list(given: Any) -> bool:
 
 
 def _lists(columns: Any) -> list[list[Any]]:
-    """Return groups of columns as lists; a mapping says of each column in which group it is."""
     if not isinstance(columns, Mapping):
         return [list(part) if _is_list(part) else part for part in columns]
     return [[name for name, part in columns.items() if part == own] for own in dict.fromkeys(columns.values())]
 
 
 def _means(values: FloatArray, groups: IntArray, n_groups: int, k: int) -> FloatArray:
-    """Return the mean of the values in each group; NaN where fewer than k have one."""
     there = ~np.isnan(values)
     held = np.bincount(groups[there], minlength=n_groups)
     sums = np.bincount(groups[there], values[there], minlength=n_groups)

@@ -130,7 +130,6 @@ class RankSwapping(Masker):
 
 
 def permuted(column: FloatArray, groups: IntArray, stream: noise.Generator) -> FloatArray:
-    """Return a column with its values in random order inside every group."""
     keys = noise.below(2**62, size=len(column), rng=stream)
     after = np.empty_like(column)
     after[np.argsort(groups, kind="stable")] = column[np.lexsort((keys, groups))]

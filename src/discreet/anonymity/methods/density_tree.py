@@ -4,8 +4,6 @@ After Ram and Gray (2011), with what publishing needs: splits are points of a pu
 there, both sides of every cut keep the rules, the cells have public outer bounds, and every release is checked again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from typing import Any
@@ -14,21 +12,14 @@ import numpy as np
 
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.pruning import prune
-from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner, grow_records
-from discreet.anonymity.methods.renewal import SeenRecords, renew
 from discreet.anonymity.methods.supervised import choose_growth
 from discreet.anonymity.release.prepare import MERGE
 from discreet.anonymity.release.table import Table, TablePlan, read_table
-from discreet.anonymity.risk.rules import BLIND, Rules, growth_rules, stacked
+from discreet.anonymity.risk.rules import BLIND, Rules, stacked
 from discreet.core import FloatArray, IntArray, check_fitted, option
 from discreet.errors import InvalidArgument
 
-#: What is assumed of a release by a tree that was cut further as records came in.
-RENEWED = (
-    "the partition was changed as records came in: tables that were released by it before, about some of these people, "
-    "are in the release history, or there are none"
-)
 CRITERIA = ("spread", "factor", "width", "cell")
 
 
@@ -89,85 +80,6 @@ class DensityTree(Partitioner):
     )  # fmt: skip
     random_state: Any = option(default=None, job="-", help="For the folds; growth itself is deterministic.")
 
-    def partial_fit(self, data: Any, y: Any = None, *, earlier: Any = None) -> DensityTree:
-        """Take further records: split leaves where the rules now allow it, merge those that no longer keep them.
-
-        Existing splits stay, so new cells lie inside old ones or inside merged old ones. Each leaf keeps the rules on
-        all records taken so far. The first call is a `fit`.
-
-        Parameters
-        ----------
-        data : array, data frame, table or path
-            The new records, each once. People may have rows in several batches.
-        y : ignored
-        earlier : array, data frame, table or path, optional
-            All records taken before, if this object does not hold them: after `fit`, and in a stored copy.
-
-        Privacy
-        -------
-        A tree is not a release. Use ``history=`` of `transform` to check the tables before and after with each other.
-        The object keeps bins, sensitive values and persons of all records in memory; stored copies do not hold them.
-
-        Examples
-        --------
-        >>> import discreet as dc, pyarrow as pa
-        >>> ages = [pa.table({"age": [30 + i % 40 for i in range(start, start + 60)]}) for start in (0, 60, 120)]
-        >>> tree = DensityTree(k=20, domain=dc.Domain({"age": (0, 120)}))
-        >>> [tree.partial_fit(month).tree_.n_leaves for month in ages]
-        [3, 4, 8]
-        """
-        self._check_batches()
-        if not hasattr(self, "tree_") and earlier is None:
-            table, leaf = self._fit(data)
-            self._seen = SeenRecords.none(self.plan_).with_new(table, leaf)
-            return self
-        seen = self._recalled(earlier)
-        table = read_table(data, self.plan_)
-        if table.n:
-            more = seen.with_new(table, self.tree_.route(table.bins))
-            grown, rules = self._at_fit, growth_rules(self.rules_, self._at_fit.blind)
-            settings = self._splitting(grown, self._tiers())
-            self.tree_, seen = renew(self.tree_, more, rules, table.n, settings)
-            self.batches_ += 1
-            self.leaf_counts_ = np.bincount(seen.leaf, minlength=self.tree_.n_nodes)[self.tree_.leaves]
-        self._seen = seen
-        return self
-
-    def _take(self, tree: Tree, leaf: IntArray, counts: IntArray) -> IntArray:
-        self.__dict__.pop("_seen", None)
-        self.batches_ = 1
-        return super()._take(tree, leaf, counts)
-
-    def _check_batches(self) -> None:
-        """Refuse what is chosen by looking at all records at once."""
-        for name, plain in (("supervised", False), ("pruning", None)):
-            given = getattr(getattr(self, "_at_fit", self), name)
-            if given != plain:
-                expected = "left out where records come in batches: it is chosen by looking at all of them"
-                raise InvalidArgument(name, given, expected, f"{name}={plain}")
-
-    def _recalled(self, earlier: Any) -> SeenRecords:
-        """Return the records taken so far: those that are held, or given again."""
-        held: SeenRecords | None = getattr(self, "_seen", None)
-        if earlier is not None and (held is not None or not hasattr(self, "tree_")):
-            why = "this object holds the records it has taken" if held else "no records were taken before"
-            raise InvalidArgument("earlier", type(earlier).__name__, f"left out: {why}", "partial_fit(new)")
-        if held is None and earlier is None:
-            expected = "all records that the tree was grown on: fit and stored copies keep none of them"
-            raise InvalidArgument("earlier", None, expected, "partial_fit(new, earlier=records)")
-        if held is not None:
-            return held
-        table = read_table(earlier, self.plan_)
-        leaf = self.tree_.route(table.bins)
-        if not np.array_equal(np.bincount(leaf, minlength=self.tree_.n_nodes)[self.tree_.leaves], self.leaf_counts_):
-            expected = f"the {self.leaf_counts_.sum()} records that the tree was grown on: these fall into other leaves"
-            raise InvalidArgument("earlier", f"{table.n} records", expected, "all earlier tables, joined")
-        return SeenRecords.none(self.plan_).with_new(table, leaf)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A pickled tree may travel, so it holds no records.
-        return {name: value for name, value in vars(self).items() if name != "_seen"}
-
     def density(self, data: Any) -> FloatArray:
         """Return the estimated density at every row, count/(N · volume) of its leaf. Not for publication."""
         check_fitted(self, "tree_")
@@ -214,7 +126,7 @@ class DensityTree(Partitioner):
         return InvalidArgument(name, getattr(self, name), expected, f"{name}={plain}")
 
     def _grow(self, table: BuildRecords, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
-        settings = self._splitting(self, tiers) | ({"criterion": "label"} if self.supervised else {})
+        settings = self._splitting(tiers) | ({"criterion": "label"} if self.supervised else {})
         if self._grows_outside:
             return grow_records(table, rules, **settings)
         assert isinstance(table, Table)
@@ -230,12 +142,11 @@ class DensityTree(Partitioner):
         )
 
     def _growth(self, tiers: Mapping[int, IntArray]) -> dict[str, Any] | None:
-        return self._splitting(self, tiers) if self._grows_outside else None
+        return self._splitting(tiers) if self._grows_outside else None
 
-    def _splitting(self, given: Any, tiers: Mapping[int, IntArray]) -> dict[str, Any]:
-        """Return the settings of growth, from the options given."""
-        shape = {"min_share": float(given.min_share), "max_depth": given.max_depth}
-        return {"criterion": self._criterion(given.criterion), **shape, "tiers": tiers}
+    def _splitting(self, tiers: Mapping[int, IntArray]) -> dict[str, Any]:
+        shape = {"min_share": float(self.min_share), "max_depth": self.max_depth}
+        return {"criterion": self._criterion(self.criterion), **shape, "tiers": tiers}
 
     def _facts(self) -> dict[str, Any]:
         named, grown = {"label": "information gain on the target, with the common spread"}, self._at_fit
@@ -244,11 +155,10 @@ class DensityTree(Partitioner):
             "cuts_by": {named.get(name, name): n for name, n in self.tree_.criteria().items()},
             "pruning": grown.pruning,
             **({"label_weight": self.weight_, "levels_ahead": self.ahead_} if grown.supervised else {}),
-            **({"batches": self.batches_} if self.batches_ > 1 else {}),
         }
 
     def _notes(self) -> list[str]:
-        notes = [RENEWED] if self.batches_ > 1 else []
+        notes = []
         if self._at_fit.supervised:
             notes.append(f"the cuts were chosen by the values of column {self.plan_.target!r}, which is handed out too")
         given = self._at_fit.hierarchies or {}

@@ -4,8 +4,6 @@ Levels are given, or found by Datafly's rule (Sweeney 1998): raise the column wi
 records in classes that break a rule are few enough to be left out.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -165,7 +163,6 @@ class ClassesOf:
         self._known: dict[bytes, int] = {}
 
     def route(self, bins: Any) -> IntArray:
-        """Return the combination of every row."""
         if not bins.shape[1]:
             return np.empty(0, np.int64)
         codes = [group[row] for group, row in zip(self._groups, bins, strict=True)]
@@ -186,7 +183,6 @@ class ClassesOf:
         return pa.array([key.hex() for key in self._known], pa.string()).take(pa.array(places))
 
     def places(self, labels: pa.Array) -> IntArray:
-        """Return the combinations."""
         encoded = labels.dictionary_encode()
         keys = (bytes.fromhex(text) for text in encoded.dictionary.to_pylist())
         own = np.array([self._known.setdefault(key, len(self._known)) for key in keys], np.int64)
@@ -213,7 +209,6 @@ class ClassesOf:
         return PublishedCells(cells.first, cells.last, of_place, settings)
 
     def wider(self, places: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield the boxes of combinations with some of their columns blank."""
         return blanked_boxes(*_runs(self._groups, list(self.known()[places].T)), self._groups)
 
 
@@ -234,7 +229,6 @@ def choose_levels(
 
 
 def classes(codes: Sequence[IntArray]) -> IntArray:
-    """Number the combinations of the columns' groups."""
     return join([(c, int(c.max(initial=0)) + 1) for c in codes], len(codes[0]))
 
 
@@ -261,7 +255,6 @@ def keep_ok(
 
 
 def _runs(groups: Sequence[IntArray], codes: Sequence[Any]) -> tuple[IntArray, IntArray]:
-    """Return first and last bin of groups, column by column."""
     pairs = list(zip(groups, codes, strict=True))
     first = np.stack([np.searchsorted(g, c) for g, c in pairs], 1)
     return first, np.stack([np.searchsorted(g, c, side="right") - 1 for g, c in pairs], 1)
@@ -278,7 +271,6 @@ def _refuse_left_out(left_out: int, n: int, suppress: Any, blanks: bool = False)
 
 
 def ladders_of(plan: TablePlan, tiers: Mapping[int, IntArray], widths: Any) -> list[Ladder]:
-    """Return the levels of every column."""
     given = _widths(widths, plan)
     return [_ladder(grid, tiers.get(j), given.get(grid.name)) for j, grid in enumerate(plan.grids)]
 
@@ -305,7 +297,6 @@ def _ladder(grid: Grid, tiers: IntArray | None, widths: Sequence[float] | None) 
 
 
 def _with_ends(group: IntArray, below: int, above: int) -> IntArray:
-    """Put a group of its own before and behind others, where there is a coded end."""
     inner = group - group[0] + below
     return np.concatenate([np.zeros(below, np.int64), inner, np.full(above, inner[-1] + 1, np.int64)])
 

@@ -4,8 +4,6 @@ The table is read once. Each k has its own tree: allowed splits depend on k, so 
 of those of a smaller one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -125,14 +123,9 @@ class KCurve(Frames):
 
 
 def k_curve(
-    method: DensityTree | Mondrian,
-    data: Any,
-    candidates: Sequence[int] | None = None,
-    *,
-    bins: int | None = None,
-    width: float | None = None,
-    loss: float | None = None,
-) -> KCurve:
+    method: DensityTree | Mondrian, data: Any, candidates: Sequence[int] | None = None, *, bins: int | None = None,
+    width: float | None = None, loss: float | None = None,
+) -> KCurve:  # fmt: skip
     """Measure utility and risk of a table for several k; choose one by a rule.
 
     Parameters
@@ -202,7 +195,6 @@ def _listed(candidates: Any) -> tuple[int, ...]:
 
 
 def _at(model: Any, k: int) -> Any:
-    """Return the method with another k, after its table was read."""
     other = base.clone(model).set_params(k=k)
     other.plan_, other.hierarchies_, other.rules_ = model.plan_, model.hierarchies_, replace(model.rules_, k=k)
     return other
@@ -235,7 +227,6 @@ def _point(model: Any, table: Table, tiers: Any) -> KPoint:
 
 
 def _homogeneous(leaf: IntArray, table: Table) -> float:
-    """Return the share of the rows whose cell has one value of some sensitive column."""
     alike = np.zeros(int(leaf.max()) + 1, bool)
     for column in table.sensitive:
         pairs = np.unique(np.stack([leaf, column.codes.astype(np.int64)]), axis=1)
@@ -268,7 +259,6 @@ def _foretold(model: Any, table: Table, tiers: Any) -> tuple[int, int]:
 def _chosen(
     points: Sequence[KPoint], n: int, bins: int | None, width: float | None, loss: float | None
 ) -> tuple[int | None, str]:
-    """Return the k that a rule gives, and why."""
     kept = [p for p in points if p.kept]
     if bins is not None:
         point = next(p for p in points if p.k == n // bins)

@@ -1,7 +1,5 @@
 """Mondrian (LeFevre, DeWitt and Ramakrishnan 2006): split the widest column at its median while the rules allow it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from typing import Any

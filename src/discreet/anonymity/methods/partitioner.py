@@ -168,16 +168,9 @@ class Partitioner(Declared, Estimator):
             raise InvalidArgument("most_rows", most, expected, "most_rows=None")
 
     def transform(
-        self,
-        data: Any,
-        output: str = "interval",
-        *,
-        random_state: Any = None,
-        history: Any = None,
-        order: str = "shuffled",
-        identifiers: str = "drop",
-        key: bytes | None = None,
-    ) -> Release:
+        self, data: Any, output: str = "interval", *, random_state: Any = None, history: Any = None,
+        order: str = "shuffled", identifiers: str = "drop", key: bytes | None = None,
+    ) -> Release:  # fmt: skip
         """Release records. The release is checked as a whole, and cells are merged where necessary.
 
         Parameters
@@ -221,20 +214,10 @@ class Partitioner(Declared, Estimator):
         return self._release(*self._fit(data, history, stream), history, replace(asked, random_state=stream))
 
     def transform_file(
-        self,
-        data: Any,
-        target: str | Path,
-        output: str = "interval",
-        *,
-        form: str = "text",
-        random_state: Any = None,
-        order: str = "shuffled",
-        identifiers: str = "drop",
-        key: bytes | None = None,
-        escape_formulas: bool = False,
-        csv_dialect: str = "input",
-        booking: Any = None,
-    ) -> WrittenTable:
+        self, data: Any, target: str | Path, output: str = "interval", *, form: str = "text",
+        random_state: Any = None, order: str = "shuffled", identifiers: str = "drop", key: bytes | None = None,
+        escape_formulas: bool = False, csv_dialect: str = "input", booking: Any = None,
+    ) -> WrittenTable:  # fmt: skip
         """Release records to a file in two passes: for tables larger than memory, and Spark frames.
 
         Rows, cells and guarantee are those of `transform`. The first pass finds the cells, the second writes the rows
@@ -289,7 +272,6 @@ class Partitioner(Declared, Estimator):
 
     @property
     def _is_blind(self) -> bool:
-        """True if the partition was grown without the sensitive columns."""
         return bool(getattr(self._at_fit, "blind", False))
 
     def _freeze(self) -> None:
@@ -322,7 +304,6 @@ class Partitioner(Declared, Estimator):
 
     @property
     def _groups_categories(self) -> bool:
-        """True if unordered categories without a hierarchy are merged."""
         return False
 
     @property
@@ -331,7 +312,6 @@ class Partitioner(Declared, Estimator):
         return True
 
     def _partition(self, table: BuildRecords, tiers: Mapping[int, IntArray]) -> IntArray:
-        """Grow; return the leaf of each row that is in memory."""
         rules = growth_rules(self.rules_, bool(getattr(self, "blind", False)))
         grown = self._grow(table, tiers, rules)
         persons = table.entries.persons
@@ -345,7 +325,6 @@ class Partitioner(Declared, Estimator):
         return self._take(grown.tree, grown.leaf, grown.counts)
 
     def _take(self, tree: Tree, leaf: IntArray, counts: IntArray) -> IntArray:
-        """Take a tree as that of the build records."""
         self._freeze()
         self.tree_, self.leaf_counts_ = tree, counts[tree.leaves]
         self.n_features_in_ = len(self.plan_.quasi)
@@ -369,7 +348,6 @@ class Partitioner(Declared, Estimator):
         return self._take(tree, leaf, np.bincount(leaf, minlength=tree.n_nodes))
 
     def _read(self, data: Any) -> tuple[Table, dict[int, IntArray]]:
-        """Check the options, read the build records, and refuse a table that no partition makes anonymous."""
         plan, trees = self._plan(data)
         return self._ready(data, read_table(data, plan), trees)
 
@@ -427,7 +405,6 @@ class Partitioner(Declared, Estimator):
         """Check the options that only this method has."""
 
     def _release(self, table: Table, place: IntArray | None, history: Any, delivery: Delivery) -> Release:
-        """Release rows, given the place of each if it is known."""
         known = None if history is None else as_history(history)
         if known is not None:
             following_column(self.plan_)
@@ -472,7 +449,6 @@ class Partitioner(Declared, Estimator):
 
 
 def grow_records(table: BuildRecords, rules: Rules, **settings: Any) -> GrownTree:
-    """Grow on build records, wherever they are; ``settings`` as in `grow_tree`."""
     if not isinstance(table, Table):
         limits = rules.limits(table.entries.sensitive, rows=table.entries.rows)
         return grow_outside(table, table.plan.grids, limits, memory=table.memory, **settings)
@@ -481,7 +457,6 @@ def grow_records(table: BuildRecords, rules: Rules, **settings: Any) -> GrownTre
 
 
 def _with_persons(grown: GrownTree, table: BuildRecords, rules: Rules) -> GrownTree:
-    """Merge leaves until each holds k persons."""
     held = table.placed(grown.tree, grown.leaf)
     found = enforce(grown.tree, held.place, rules, held.sensitive, persons=held.persons, rows=held.rows)
     tree, place = grown.tree.collapsed(found.node)

@@ -141,14 +141,9 @@ class SampledGeneralization(Declared, Estimator):
         return self
 
     def release_file(
-        self,
-        data: Any,
-        path: str | Path,
-        *,
-        form: str = "text",
-        escape_formulas: bool = False,
+        self, data: Any, path: str | Path, *, form: str = "text", escape_formulas: bool = False,
         csv_dialect: str = "input",
-    ) -> SampledRelease:
+    ) -> SampledRelease:  # fmt: skip
         """Do the same and write the table with its guarantee (see `Release.save`); an account knows that very file."""
         target = Path(path).expanduser()
         check_target(target, promised=True)

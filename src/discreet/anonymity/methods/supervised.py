@@ -60,13 +60,9 @@ def parts_of(codes: IntArray) -> tuple[IntArray, range]:
 
 
 def _hits(
-    table: Table,
-    sensitive: IntArray | None,
-    part: IntArray,
-    held_out: int,
-    settings: Mapping[str, Any],
+    table: Table, sensitive: IntArray | None, part: IntArray, held_out: int, settings: Mapping[str, Any],
     choice: GrowthChoice,
-) -> int:
+) -> int:  # fmt: skip
     """Grow on all other parts; count the held-out records with the most common label of their leaf."""
     assert table.target is not None
     codes, classes = label_codes(table.target)
@@ -81,7 +77,6 @@ def _hits(
 
 
 def foretold(leaf: IntArray, labels: IntArray, at: IntArray, truth: IntArray, classes: int) -> int:
-    """Return how many records have the most common label of the records in their leaf."""
     votes = np.zeros((max(int(leaf.max()), int(at.max(initial=0))) + 1, classes), np.int64)
     np.add.at(votes, (leaf, labels), 1)
     return int((votes.argmax(axis=1)[at] == truth).sum())

@@ -139,6 +139,5 @@ def _widened(
 
 
 def _numbered(first: IntArray, last: IntArray) -> IntArray:
-    """Number equal boxes."""
     columns = [*first.T.astype(np.int64), *last.T.astype(np.int64)]
     return join([(column, int(column.max(initial=0)) + 1) for column in columns], len(first))

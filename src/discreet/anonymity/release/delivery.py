@@ -42,7 +42,6 @@ class Delivery:
 
 
 def check_key(key: Any) -> None:
-    """Refuse a key that is too short to hash identifiers with."""
     if not isinstance(key, bytes) or len(key) < 16:
         shown = None if key is None else f"{len(key)} bytes"
         expected = "at least 16 secret bytes to hash identifiers with"

@@ -29,18 +29,13 @@ class RecordLinkage:
     rows: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
         return asdict(self)
 
 
 def record_linkage(
-    original: Any,
-    released: Any,
-    *,
-    columns: Sequence[str] | None = None,
-    sample: int = 10_000,
+    original: Any, released: Any, *, columns: Sequence[str] | None = None, sample: int = 10_000,
     random_state: Any = None,
-) -> RecordLinkage:
+) -> RecordLinkage:  # fmt: skip
     """Return the share of released rows whose nearest original is their own.
 
     Parameters
@@ -79,7 +74,6 @@ def record_linkage(
 
 
 def linkage(points: FloatArray, published: FloatArray, own: IntArray) -> RecordLinkage:
-    """Link released points with originals; ``own`` says which original each one comes from."""
     usable = ~np.isnan(points).any(axis=1)
     n = int(usable.sum())
     if not len(own) or not n:
@@ -115,7 +109,6 @@ def middle_ranks(there: FloatArray, values: FloatArray) -> FloatArray:
 def _read(
     original: Any, released: Any, columns: Sequence[str] | None
 ) -> tuple[list[str], pa.Table, pa.Table, IntArray]:
-    """Read both tables, and which original every released row comes from."""
     shown_source = engines.open(released.table if isinstance(released, Release) else released)
     source = engines.open(original)
     if isinstance(columns, str):
@@ -144,7 +137,6 @@ def _read(
 
 
 def _space(names: list[str], truth: pa.Table, shown: pa.Table, legend: Legend) -> tuple[FloatArray, FloatArray]:
-    """Place both tables in one Euclidean space."""
     points, published = [], []
     for name in names:
         values, stretches = as_numbers(truth[name]), read_stretches(shown[name], legend.get(name))

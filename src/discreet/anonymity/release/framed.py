@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import engines
-from discreet.anonymity.growth.criteria import Moments, moments
+from discreet.anonymity.growth.criteria import moments
 from discreet.anonymity.growth.grid import Bins
 from discreet.anonymity.growth.node_counts import CountJob, NodeCounts, TopTree
 from discreet.anonymity.growth.outside import BucketGrower
@@ -50,7 +50,6 @@ class FramedTable(OutsideTable):
     _kept: list[Any] = field(default_factory=list)
 
     def placed(self, tree: Tree | FrozenPartition, _: Any = None) -> PlaceCounts:
-        """Count the rows by leaf of a tree, or place of a partition, sensitive values and person."""
         counter = Counter(self.plan, asked=self._names)
         by = LeavesOf(tree, self._rules, 0.0, {}) if isinstance(tree, Tree) else tree
         for found in ExecutorRows(self._source, self.plan, by, self._names).placed():
@@ -58,14 +57,12 @@ class FramedTable(OutsideTable):
         return counter.result()
 
     def few(self, groups: Sequence[IntArray], k: int) -> int:
-        """Return the rows in classes with fewer than k rows, or fewer of them; see `class_hashes`."""
         read = self._read
         made = self._blocks().mapInArrow(lambda pieces: _hashed(pieces, read, groups), "h bigint, n bigint")
         sizes = made.groupBy("h").agg({"n": "sum"}).toDF("h", "n")
         return int(sizes.where(f"n < {k}").agg({"n": "sum"}).collect()[0][0] or 0)
 
     def count(self, job: CountJob) -> NodeCounts:
-        """Count all rows by node, column and bin."""
         read, total = self._read, job.start()
         made = self._blocks().mapInArrow(lambda pieces: _counted(pieces, read, job), "key bigint, v bigint")
         found = collected(made.groupBy("key").agg({"v": "sum"}).selectExpr("key", "`sum(v)`"))
@@ -75,21 +72,17 @@ class FramedTable(OutsideTable):
             array.reshape(-1)[key[own] - start] = added[own]
         return total
 
-    def moments(self, places: IntArray) -> Moments:
-        """Add up places and products of places, column by column."""
-        d, read = len(self.plan.grids), self._read
+    def moments(self, places: IntArray) -> Any:
+        read = self._read
 
         def work(pieces: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            found = [json.dumps(moments(rows, places)) for rows, _ in read(pieces)]
+            found = [json.dumps(moments(rows, places).tolist()) for rows, _ in read(pieces)]
             yield pa.RecordBatch.from_arrays([pa.array(found, pa.string())], ["m"])
 
-        total = Moments(0, [0] * d, [[0] * d for _ in range(d)])
-        for row in self._blocks().mapInArrow(work, "m string").toLocalIterator():
-            total += Moments(*json.loads(row[0]))
-        return total
+        made = self._blocks().mapInArrow(work, "m string").toLocalIterator()
+        return sum(np.array(json.loads(row[0]), object) for row in made)
 
     def grown(self, top: TopTree, bucket: IntArray, grow: BucketGrower) -> Iterator[list[IntArray]]:
-        """Grow the buckets on executors; see `discreet.anonymity.growth.outside.DistantRows`."""
         buckets, read = int(bucket.max()) + 1, self._read
         if not buckets:
             return
@@ -154,7 +147,6 @@ def framed(source: engines.Source, plan: TablePlan, rules: Rules) -> Iterator[Fr
 
 
 def _uncut(plan: TablePlan, rules: Rules) -> LeavesOf:
-    """Return a partition of one place."""
     return LeavesOf(Tree(plan.grids, *np.full((4, 1), -1)), rules, 0.0, {})
 
 
@@ -183,7 +175,6 @@ class _Blocks:
 def _packed(
     pieces: Iterator[pa.RecordBatch], here: RowsHere, asked: dict[str, tuple[Values, IntArray]]
 ) -> Iterator[pa.RecordBatch]:
-    """Write the rows of a partition in blocks."""
     form = _Blocks(len(here.plan.grids), len(asked))
     for bins, _, raw in here(pieces):
         own = [numbers[values.codes(raw[name], add=False)] for name, (values, numbers) in asked.items()]
@@ -213,14 +204,12 @@ def _counted(pieces: Iterator[pa.RecordBatch], read: _Blocks, job: CountJob) -> 
 
 
 def _hashed(pieces: Iterator[pa.RecordBatch], read: _Blocks, groups: Sequence[IntArray]) -> Iterator[pa.RecordBatch]:
-    """Count rows by a hash of the groups they are in."""
     for rows, _ in read(pieces):
         found, counts = np.unique(class_hashes(rows, groups).view(np.int64), return_counts=True)
         yield pa.RecordBatch.from_arrays([pa.array(found), pa.array(counts.astype(np.int64))], ["h", "n"])
 
 
 def _apart(pieces: Iterator[pa.RecordBatch], read: _Blocks, top: TopTree, bucket: IntArray) -> Iterator[pa.RecordBatch]:
-    """Divide blocks by bucket."""
     for rows, codes in read(pieces):
         own = bucket[top.route(rows)]
         order = np.argsort(own, kind="stable")

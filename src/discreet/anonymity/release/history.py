@@ -71,7 +71,6 @@ class Entry:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The paths of the table and its copies."""
         return (self.table, *self.copies)
 
 
@@ -332,7 +331,6 @@ class ReleaseHistory:
 
 
 def as_history(given: Any) -> ReleaseHistory:
-    """Return a history, given itself or its folder."""
     if isinstance(given, ReleaseHistory):
         return given
     if isinstance(given, (str, os.PathLike)):
@@ -349,7 +347,6 @@ def complete(records: list[ReleaseRecord]) -> list[ReleaseRecord]:
 
 
 def _digest(table: pa.Table) -> str:
-    """Return a digest of the columns of a released table."""
     sink = pa.BufferOutputStream()
     plain = table.combine_chunks().replace_schema_metadata(None)
     with pa.ipc.new_stream(sink, plain.schema) as out:
@@ -358,7 +355,6 @@ def _digest(table: pa.Table) -> str:
 
 
 def _read(place: Path) -> Entry | None:
-    """Read an entry; None if it was removed after it was listed."""
     try:
         told = json.loads(place.read_text(encoding="utf-8"))
         if (told["format"], told["format_version"]) != (_FORMAT, _FORMAT_VERSION):

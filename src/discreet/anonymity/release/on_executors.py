@@ -120,7 +120,6 @@ class PartsWriter(PartFolder):
     parts: Any = None
 
     def finish(self) -> Any:  # type: ignore[override]
-        """Give the folder its name."""
         return super().finish(self.parts)
 
 
@@ -142,7 +141,6 @@ class RowsHere:
 
 
 def _together(pieces: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Join Spark's small batches."""
     held: list[pa.RecordBatch] = []
     for batch in pieces:
         held.append(batch)
@@ -178,7 +176,6 @@ class _Entries:
         return pa.table({**columns, ROWS: pa.array(rows, pa.int64())})
 
     def added_up(self, pieces: Iterable[Sequence[pa.Array]]) -> Iterator[pa.Table]:
-        """Yield what rows add up to, whenever there is much of it, and at the end."""
         for columns in pieces:
             self.add(columns)
             if self._held > _ENTRIES:
@@ -294,7 +291,6 @@ class _Written:
 
 
 def _released(batch: pa.RecordBatch, shown: ReleasedColumns, columns: dict[str, str]) -> pa.Table:
-    """Return the rows to write, in the order that Spark made."""
     cell = np.asarray(batch.column("c"), np.int64)
     there = cell >= 0
     carried = {

@@ -1,7 +1,5 @@
 """Steps that all methods share before they group rows: find the columns, read hierarchies, refuse impossible tables."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -27,7 +25,6 @@ Hierarchies = Mapping[str, Hierarchy | str]
 
 
 def names_of(data: Any, domain: Any) -> Callable[[], Sequence[str]]:
-    """Return a function that reads the names of a table, for a domain without names."""
     return lambda: engines.open(data, dialect=dialect_of(domain)).names
 
 
@@ -123,14 +120,12 @@ def ordered_grids(plan: TablePlan, trees: Mapping[str, Hierarchy]) -> tuple[list
 
 
 def tiers_of(plan: TablePlan, trees: Mapping[str, Hierarchy]) -> dict[int, IntArray]:
-    """Return where the hierarchies of the quasi-identifiers may be cut."""
     columns = ((j, name) for j, name in enumerate(plan.quasi) if name in trees)
     leveled = {j: np.array(grid.tiers, np.int64) for j, grid in enumerate(plan.grids) if grid.tiers}
     return leveled | {j: trees[name].tiers(categories_of(plan, j)) for j, name in columns}
 
 
 def categories_of(plan: TablePlan, j: int) -> tuple[Any, ...]:
-    """Return the declared categories of a quasi-identifier."""
     column = plan.grids[j].column
     assert isinstance(column, Categorical)
     return column.categories

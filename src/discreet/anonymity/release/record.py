@@ -68,14 +68,9 @@ class ReleaseRecord:
 
     @classmethod
     def of(
-        cls,
-        table: Table,
-        cells: Cells,
-        required: Mapping[str, Any],
-        earlier: Sequence[str] = (),
-        groups: GroupCounts | None = None,
-        cuts: Mapping[str, Any] | None = None,
-    ) -> ReleaseRecord:
+        cls, table: Table, cells: Cells, required: Mapping[str, Any], earlier: Sequence[str] = (),
+        groups: GroupCounts | None = None, cuts: Mapping[str, Any] | None = None,
+    ) -> ReleaseRecord:  # fmt: skip
         """Make the record of a release from the input rows and the cells they were published in."""
         followed = following_column(table.plan)
         who = identities(table)
@@ -94,17 +89,14 @@ class ReleaseRecord:
 
     @property
     def identifiers(self) -> tuple[str, ...]:
-        """The column by which people are followed."""
         return self._named(_IDENTIFIER)
 
     @property
     def sensitive(self) -> tuple[str, ...]:
-        """The sensitive columns."""
         return self._named(_SENSITIVE)
 
     @property
     def n(self) -> int:
-        """Number of records."""
         return int(self.records.num_rows)
 
     @cached_property
@@ -118,7 +110,6 @@ class ReleaseRecord:
         return self.records[_IDENTIFIER + self.declared["name"]].combine_chunks()
 
     def values(self, name: str) -> pa.Array:
-        """Return a sensitive column, as text."""
         return self.records[_SENSITIVE + name].combine_chunks()
 
     @property
@@ -130,7 +121,6 @@ class ReleaseRecord:
 
     @cached_property
     def rules(self) -> Rules:
-        """The rules of the release, with its own hierarchies."""
         diverse, close = self.required.get("l", {}), self.required.get("t", {})
         return Rules(
             self.required["k"],
@@ -145,7 +135,6 @@ class ReleaseRecord:
 
     @cached_property
     def seal(self) -> str:
-        """A digest of everything in the file, by which later records name this one."""
         digest = hashlib.sha256(json.dumps(self._facts(), sort_keys=True).encode())
         for name in self.records.column_names:
             digest.update(_digest(self.records[name].combine_chunks()))
@@ -162,7 +151,6 @@ class ReleaseRecord:
 
     @classmethod
     def load(cls, path: str | Path) -> ReleaseRecord:
-        """Read a record; a changed file is refused."""
         try:
             table = pq.read_table(Path(path).expanduser())
         except OSError as error:
@@ -242,12 +230,10 @@ def following_column(plan: TablePlan) -> str:
 
 
 def following_declaration(plan: TablePlan) -> dict[str, Any]:
-    """Return the declaration of the column by which people are followed."""
     return _declaration(plan.domain.column(following_column(plan)))
 
 
 def sensitive_declarations(plan: TablePlan) -> dict[str, Any]:
-    """Return the declarations of the sensitive columns, by name."""
     return {name: _declaration(plan.domain.column(name)) for name in plan.sensitive}
 
 
@@ -293,7 +279,6 @@ def identities(table: Table) -> pa.Array:
 
 
 def as_text(column: Any) -> pa.Array:
-    """Return a column as text, null where a value is missing."""
     joined = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if pa.types.is_floating(joined.type):
         joined = pc.if_else(pc.is_nan(joined), None, joined)

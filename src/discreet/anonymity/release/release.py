@@ -155,14 +155,9 @@ class Release:
         return frame
 
     def save(
-        self,
-        path: str | Path,
-        *,
-        form: str = "text",
-        escape_formulas: bool = False,
-        csv_dialect: str = "input",
+        self, path: str | Path, *, form: str = "text", escape_formulas: bool = False, csv_dialect: str = "input",
         booking: Reservation | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Write the table and, next to it, the guarantee as ``<name>.guarantee.json``.
 
         The guarantee is sealed over the bytes of the file, so `discreet audit` notices a change of either. A release
@@ -228,19 +223,10 @@ class Release:
 
 
 def publish(
-    table: Table,
-    cells: Cells,
-    rules: Rules,
-    delivery: Delivery,
-    *,
-    method: str = "",
-    settings: Mapping[str, Any] | None = None,
-    notes: Sequence[str] = (),
-    earlier: Sequence[str] = (),
-    history: ReleaseHistory | None = None,
-    groups: GroupCounts | None = None,
-    tree: Tree | None = None,
-) -> Release:
+    table: Table, cells: Cells, rules: Rules, delivery: Delivery, *, method: str = "",
+    settings: Mapping[str, Any] | None = None, notes: Sequence[str] = (), earlier: Sequence[str] = (),
+    history: ReleaseHistory | None = None, groups: GroupCounts | None = None, tree: Tree | None = None,
+) -> Release:  # fmt: skip
     """Turn cells into a release; rows with cell -1 are suppressed. The rules are checked again on the released rows.
 
     ``earlier`` are the seals of the records that the cells were checked with.
@@ -280,16 +266,9 @@ def publish(
 
 
 def promise(
-    plan: TablePlan,
-    rules: Rules,
-    figures: Mapping[str, Any],
-    delivery: Delivery,
-    method: str,
-    settings: Mapping[str, Any] | None,
-    notes: Sequence[str],
-    seeded: bool,
-) -> Guarantee:
-    """Make the guarantee of a release of cells; ``figures`` are counts and the levels ``reached``."""
+    plan: TablePlan, rules: Rules, figures: Mapping[str, Any], delivery: Delivery, method: str,
+    settings: Mapping[str, Any] | None, notes: Sequence[str], seeded: bool,
+) -> Guarantee:  # fmt: skip
     counted, output, identifiers = dict(figures), delivery.output, delivery.identifiers
     unit = plan.domain.unit
     called = unit.called if isinstance(unit, Person) and unit.column == plan.person else "person"
@@ -320,7 +299,6 @@ def promise(
 
 
 def unknown_columns(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the assumptions about columns that are passed on."""
     columns, own = facts.get("kept", {}).get("columns", ()), list(facts.get("nearly_unique", ()))
     said = [f"an attacker knows nothing of a person from {_listed(columns)}, passed on unchanged"] if columns else []
     if own:
@@ -336,7 +314,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _kept_by(table: Table, own: IntArray, rows: IntArray, persons: bool = True) -> dict[str, Any]:
-    """Measure the cost of the kept columns of released rows, given their cells, and find nearly unique columns."""
     counter = KeptCounter(table.plan, persons)
     if counter.columns:
         picked = pa.array(rows)
@@ -346,12 +323,10 @@ def _kept_by(table: Table, own: IntArray, rows: IntArray, persons: bool = True) 
 
 
 def in_order(order: str) -> tuple[str, ...]:
-    """Return the assumption about rows that were not shuffled."""
     return (_IN_ORDER,) if order == "input" else ()
 
 
 def _order_of(table: Table, columns: Mapping[str, Any]) -> list[str]:
-    """Keep the declared order of the columns."""
     return [name for name in table.plan.domain.names if name in columns]
 
 
@@ -378,7 +353,6 @@ def _bounds(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
 
 
 def number_array(grid: Grid, values: FloatArray, whole: bool) -> pa.Array:
-    """Write numbers of a column as Arrow: dates, times and whole ones as such, NaN as missing."""
     if isinstance(grid.column, (Date, Time, Code)):
         return date_array(values) if isinstance(grid.column, Date) else grid.column.array(values)
     missing = np.isnan(values)
@@ -388,7 +362,6 @@ def number_array(grid: Grid, values: FloatArray, whole: bool) -> pa.Array:
 
 
 def _points(grid: Grid, ends: Sequence[Any], pick: Callable[[Any], float]) -> pa.Array:
-    """Return a place of every interval; None stands for missing."""
     points = np.array([np.nan if e is None else pick(e) for e in ends], np.float64)
     missing = np.isnan(points)
     whole = isinstance(grid.column, Integer) and not isinstance(grid.column, (Date, Time, Code))
@@ -422,7 +395,6 @@ def _sample(table: Table, cells: Cells, stream: Any) -> tuple[dict[str, pa.Array
 
 
 def _below_each(bounds: IntArray, stream: Any) -> IntArray:
-    """Draw a uniform number below each bound: one draw for each distinct bound."""
     drawn = np.zeros(len(bounds), np.int64)
     for bound in np.unique(bounds):
         if bound > 1:
@@ -452,7 +424,6 @@ def _others(table: Table, rows: IntArray) -> dict[str, pa.ChunkedArray]:
 
 
 def _flat(table: pa.Table) -> pa.Table:
-    """Write lists as texts, for CSV."""
     for i, column in enumerate(table.columns):
         if pa.types.is_list(column.type):
             texts = pa.array(["|".join(v) if v is not None else None for v in column.to_pylist()], pa.string())

@@ -67,12 +67,10 @@ class DriverRows:
     names: Sequence[str]
 
     def placed(self) -> Iterator[FoundRows]:
-        """Yield where rows are put."""
         for bins, kept, raw in batches(self.source, self.plan, self.names):
             yield FoundRows(self.partition.route(bins), raw, len(kept))
 
     def writer(self, target: str | Path, guarantee: Guarantee, stream: noise.Generator, delivery: Delivery) -> Any:
-        """Return what writes, to be entered."""
         order = noise.RowOrder(stream) if delivery.order == "shuffled" else None
         return RowWriter(target, guarantee, order, book=delivery.book)
 
@@ -136,7 +134,6 @@ class ReleasedColumns:
         self.names = list(dict.fromkeys([*self.passed, *([plan.person] if plan.person else [])]))
 
     def carried(self, rows: IntArray, raw: dict[str, pa.Array]) -> dict[str, pa.Array]:
-        """Return the columns of some rows that are passed on with their cell."""
         picked = pa.array(rows)
         columns = {name: raw[name].take(picked) for name in self._others}
         if self.hashed:
@@ -145,6 +142,5 @@ class ReleasedColumns:
         return columns
 
     def table(self, cell: IntArray, carried: dict[str, pa.Array]) -> pa.Table:
-        """Return the rows to write, given their cells."""
         columns = {name: values.take(pa.array(place[cell])) for name, (values, place) in self._cells.items()} | carried
         return pa.table({name: columns[name] for name in self._order})

@@ -5,8 +5,6 @@ bins, and the numbers of sensitive values and persons if a rule needs them. It i
 and deleted when growth ends (`discreet.engines.writing.spill`).
 """
 
-from __future__ import annotations
-
 import math
 import os
 import queue
@@ -19,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from discreet import engines
-from discreet.anonymity.growth.criteria import Moments, moments
+from discreet.anonymity.growth.criteria import moments
 from discreet.anonymity.growth.grid import Bins, Grid
 from discreet.anonymity.growth.node_counts import CountJob, NodeCounts, TopTree
 from discreet.anonymity.growth.outside import BucketGrower
@@ -89,11 +87,9 @@ class OutsideTable:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return int(self.entries.rows.sum())
 
     def bin_counts(self, j: int) -> IntArray:
-        """Return how many rows each bin of a column has."""
         return self._held[j]
 
     def reordered(self, grids: Sequence[Grid], places: Mapping[int, AnyArray]) -> Self:
@@ -126,7 +122,6 @@ class SpilledTable(OutsideTable):
         return counter.result()
 
     def rows(self, block: AnyArray) -> AnyArray:
-        """Return the bins of a block, row by row in whole words."""
         bins = block[_QUASI]
         rows = np.zeros((len(bins), -(-bins.shape[1] * bins.itemsize // 8) * 8 // bins.itemsize), bins.dtype)
         for j in range(bins.shape[1]):
@@ -134,11 +129,9 @@ class SpilledTable(OutsideTable):
         return rows
 
     def _bins(self, block: AnyArray) -> Bins:
-        """Return the bins of a block, column by column."""
         return np.ascontiguousarray(self.rows(block)[:, : len(self.plan.grids)].T, np.uint16)
 
     def _codes(self, block: AnyArray) -> IntArray:
-        """Return the sensitive values of a block, numbered as `stacked` does."""
         found = [numbers[block[str(i)]] for i, numbers in enumerate(self._numbers)]
         return np.array(found, np.int64).reshape(len(found), len(block))
 
@@ -172,15 +165,9 @@ class SpilledTable(OutsideTable):
             parts[0].merge(counts)
         return parts[0]
 
-    def moments(self, places: IntArray) -> Moments:
+    def moments(self, places: IntArray) -> Any:
         """Add up places and products of places, column by column."""
-        d = len(self.plan.grids)
-        total = Moments(0, [0] * d, [[0] * d for _ in range(d)])
-        for found in in_order(
-            lambda block: moments(np.ascontiguousarray(self._bins(block).T), places), self.file.blocks()
-        ):
-            total += found
-        return total
+        return sum(in_order(lambda block: moments(self._bins(block).T.copy(), places), self.file.blocks()))
 
     def grown(self, top: TopTree, bucket: IntArray, grow: BucketGrower) -> Iterator[list[IntArray]]:
         """Grow one bucket after the other; see `discreet.anonymity.growth.outside.DistantRows`."""

@@ -5,8 +5,6 @@ same rules as in memory. The second pass writes the rows and counts them again: 
 written rows keep the guarantee.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -37,16 +35,9 @@ from discreet.errors import DataSourceError, InvalidArgument
 
 
 def release_file(
-    data: Any,
-    target: str | Path,
-    plan: TablePlan,
-    rules: Rules,
-    partition: FrozenPartition,
-    delivery: Delivery,
-    *,
-    method: str,
-    notes: Sequence[str] = (),
-) -> WrittenTable:
+    data: Any, target: str | Path, plan: TablePlan, rules: Rules, partition: FrozenPartition, delivery: Delivery, *,
+    method: str, notes: Sequence[str] = (),
+) -> WrittenTable:  # fmt: skip
     """Release a table to a file; see `Partitioner.transform_file`. ``data`` is read twice."""
     if delivery.output == "sample":
         raise InvalidArgument("output", "sample", "interval or center in a file", 'output="interval"')
@@ -128,7 +119,6 @@ class LeavesOf:
     blanks: bool = False
 
     def route(self, bins: Any) -> IntArray:
-        """Return the leaf of every row."""
         return self.tree.route(bins)
 
     def labels(self, places: IntArray) -> pa.Array:
@@ -136,7 +126,6 @@ class LeavesOf:
         return pa.array(places, pa.int64())
 
     def places(self, labels: pa.Array) -> IntArray:
-        """Return the leaves."""
         return np.asarray(labels, np.int64)
 
     def counter(self, plan: TablePlan) -> Counter:
@@ -145,7 +134,6 @@ class LeavesOf:
         return PlaceCounter(plan, self.tree.n_leaves, self.tree.leaves_before) if tabled else Counter(plan)
 
     def decide(self, counts: PlaceCounts | TabledCounts) -> PublishedCells:
-        """Find the finest cells that keep the rules."""
         settings = {**self.settings, "leaves_merged": 0, "suppression_allowed": self.suppress}
         if isinstance(counts, TabledCounts):
             cell, nodes, settings["leaves_merged"] = enforce_table(self.tree, counts, self.rules, self.suppress)

@@ -54,26 +54,18 @@ class TablePlan:
 
     @property
     def persons(self) -> dict[str, Column | None]:
-        """The columns that say whose row it is, with their declarations."""
         return {name: self.domain.column(name) for name in self.identifiers}
 
     @property
     def passed(self) -> list[str]:
-        """The columns that are passed on: sensitive ones, the target, and those that are kept."""
         return list(dict.fromkeys([*self.sensitive, *([self.target] if self.target else []), *self.keep]))
 
     @classmethod
     def of(
-        cls,
-        domain: Domain,
-        *,
-        sensitive: Sequence[str] | str | None = None,
-        target: str | None = None,
-        keep: Sequence[str] = (),
-        person: str | None = None,
-        grid: Any = None,
+        cls, domain: Domain, *, sensitive: Sequence[str] | str | None = None, target: str | None = None,
+        keep: Sequence[str] = (), person: str | None = None, grid: Any = None,
         orders: Mapping[str, tuple[int, ...]] | None = None,
-    ) -> TablePlan:
+    ) -> TablePlan:  # fmt: skip
         """Sort the declared columns by role; ``sensitive``, ``target`` and ``person`` override the roles.
 
         If no column is a quasi-identifier, all attributes are. Otherwise ``keep`` must name attributes to pass them on.
@@ -148,33 +140,27 @@ class Table:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return int(self.bins.shape[1])
 
     @cached_property
     def persons(self) -> IntArray | None:
-        """The person of each row, as numbers; None without a person column."""
         name = self.plan.person
         return None if name is None else person_codes(self.identifiers[name], self.plan.domain.column(name))
 
     @property
     def entries(self) -> PlaceCounts:
-        """The rows by sensitive values and person, all at one place."""
         return PlaceCounts(np.zeros(self.n, np.int64), self.sensitive, self.persons, np.ones(self.n, np.int64))
 
     def bin_counts(self, j: int) -> IntArray:
-        """Return how many rows each bin of a column has."""
         return np.bincount(self.bins[j], minlength=self.plan.grids[j].n_bins)
 
     def reordered(self, grids: Sequence[Grid], places: Mapping[int, AnyArray]) -> Table:
-        """Return the same rows on grids whose categories are in another order; ``places`` says where each bin goes."""
         bins = self.bins.copy() if places else self.bins
         for j, place in places.items():
             bins[j] = place[self.bins[j]]
         return replace(self, plan=replace(self.plan, grids=tuple(grids)), bins=bins)
 
     def take(self, rows: IntArray) -> Table:
-        """Return some of the rows."""
         picked = pa.array(rows)
         return replace(
             self,
@@ -187,7 +173,6 @@ class Table:
         )
 
     def placed(self, _: Any, leaf: IntArray) -> PlaceCounts:
-        """Return the rows by leaf of a tree, sensitive values and person."""
         return replace(self.entries, place=leaf)
 
 
@@ -289,7 +274,6 @@ def refuse_unknown(label: str, given: Mapping[str, Any], quasi: Sequence[str]) -
 
 
 def without_values(column: Any) -> SchemaError:
-    """Return the error about a quasi-identifier without a single declared value."""
     if not isinstance(column, Categorical):
         what = f"a {column.kind}" if isinstance(column, (Date, Time, Code)) else "a number"
         said = f"quasi-identifier {column.name!r} has no value in any row that can be read as {what}"

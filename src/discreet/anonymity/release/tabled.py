@@ -4,8 +4,6 @@
 table of counts takes a few bytes per place (`PlaceCounter`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -39,11 +37,9 @@ class CountTable:
         self._total = 0
 
     def fits(self, codes: AnyArray) -> bool:
-        """Return whether the table has room for these values."""
         return int(codes.max(initial=-1)) + 2 <= MOST_VALUES
 
     def add(self, place: AnyArray, codes: AnyArray, rows: IntArray | None = None) -> None:
-        """Count rows, or entries that stand for several each."""
         self._total += len(place) if rows is None else int(rows.sum())
         width, kind = int(codes.max(initial=-1)) + 2, self.counts.dtype
         if self._total > np.iinfo(kind).max:
@@ -56,7 +52,6 @@ class CountTable:
         _tally(self.counts, place, codes, np.ones(1, np.int64) if rows is None else rows, rows is None)
 
     def entries(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Return places, numbers of values and counts of what occurs."""
         place, slot = np.nonzero(self.counts)
         return np.where(place == len(self.counts) - 1, -1, place), slot - 1, self.counts[place, slot].astype(np.int64)
 
@@ -74,7 +69,6 @@ class TabledCounts:
     places: AnyArray
 
     def held(self, chosen: AnyArray) -> IntArray:
-        """Return how many of the rows in the chosen places have each of the entries of ``sensitive``."""
         return np.asarray(_held(self.counts, chosen)[self.code >= 0])
 
     def tables(self, kept: AnyArray) -> Iterator[tuple[int, IntArray]]:
@@ -125,7 +119,6 @@ class Counter:
         self._tally = ValueTally()
 
     def add(self, place: IntArray, raw: dict[str, pa.Array], rows: IntArray | None = None) -> None:
-        """Count rows, or entries that stand for several each."""
         self.add_codes(place, [self.values[name].codes(raw[name]) for name in self.names], rows)
 
     def add_codes(self, place: IntArray, codes: Sequence[AnyArray], rows: IntArray | None = None) -> None:
@@ -133,17 +126,14 @@ class Counter:
         self._tally.add([place, *codes], rows)
 
     def counts(self) -> PlaceCounts | TabledCounts:
-        """Return what was counted, as it is held."""
         return self.result()
 
     def result(self) -> PlaceCounts:
-        """Return the entries."""
         found, rows = self._tally.result()
         codes = found.astype(np.int64) if len(rows) else np.empty((1 + len(self.names), 0), np.int64)
         return self.coded(codes[0], list(codes[1:]), rows)
 
     def coded(self, place: IntArray, codes: Sequence[IntArray], rows: IntArray) -> PlaceCounts:
-        """Return entries whose values are given by their numbers, column by column."""
         own = dict(zip(self.names, codes, strict=True))
         told = [n for n in self._plan.sensitive if n in own]
         coded = tuple(self.values[n].coded(self._plan.domain, n, own[n]) for n in told)
@@ -169,7 +159,6 @@ class PlaceCounter(Counter):
         self._n, self._before = n, before
 
     def add_codes(self, place: IntArray, codes: Sequence[AnyArray], rows: IntArray | None = None) -> None:
-        """Count some rows whose values have their numbers already."""
         value = codes[0] if codes else np.full(len(place), -1, np.int32)
         if self._table is not None and not self._table.fits(value):
             own, known, held = self._table.entries()
@@ -181,7 +170,6 @@ class PlaceCounter(Counter):
             self._table.add(place if self._before is None else self._before[place], value, rows)
 
     def counts(self) -> PlaceCounts | TabledCounts:
-        """Return the table, or the entries if there are too many values for one."""
         if self._table is None:
             return self.result()
         counts = self._table.counts
@@ -229,7 +217,6 @@ def enforce_table(tree: Tree, counts: TabledCounts, rules: Rules, suppress: floa
 
 
 def _worst(pieces: Sequence[ReachedLevels]) -> ReachedLevels:
-    """Return the levels reached by several groups of cells together."""
     first = pieces[0]
     worst = max if first.l_kind == "recursive" else min
     return replace(
@@ -242,14 +229,14 @@ def _worst(pieces: Sequence[ReachedLevels]) -> ReachedLevels:
 
 
 @jit
-def _tally(counts: Any, place: Any, codes: Any, rows: Any, single: bool) -> None:  # pragma: no cover
+def _tally(counts: Any, place: Any, codes: Any, rows: Any, single: bool) -> None:
     for i in range(place.size):
         row = place[i] if place[i] >= 0 else counts.shape[0] - 1
         counts[row, codes[i] + 1] += rows[0 if single else i]
 
 
 @jit
-def _held(counts: Any, chosen: Any) -> Any:  # pragma: no cover
+def _held(counts: Any, chosen: Any) -> Any:
     found = np.zeros(counts.shape[1], np.int64)
     for i in range(chosen.size):
         if chosen[i]:
@@ -259,7 +246,7 @@ def _held(counts: Any, chosen: Any) -> Any:  # pragma: no cover
 
 
 @jit
-def _by_cell(counts: Any, cell: Any, at: int, begin: int, found: Any) -> int:  # pragma: no cover
+def _by_cell(counts: Any, cell: Any, at: int, begin: int, found: Any) -> int:
     """Add places up by cell from place ``at`` on, for as many cells as there is room; return where the next begin."""
     while at < cell.size and cell[at] < begin + found.shape[0]:
         if cell[at] >= 0:
@@ -270,8 +257,7 @@ def _by_cell(counts: Any, cell: Any, at: int, begin: int, found: Any) -> int:  #
 
 
 @jit
-def _count_rows(column: Any, right: Any, before: Any, table: Any, kept: Any, rows: Any) -> None:  # pragma: no cover
-    """Count the rows of every node."""
+def _count_rows(column: Any, right: Any, before: Any, table: Any, kept: Any, rows: Any) -> None:
     for node in range(column.size - 1, -1, -1):
         rows[node] = 0
         if column[node] >= 0:

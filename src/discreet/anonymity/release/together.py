@@ -82,7 +82,6 @@ class PublishedRows:
     label: str = ""
 
     def broken(self, history: IntArray) -> IntArray:
-        """Return the histories by which this table would break its promise."""
         found, own = np.unique(history[self.record], return_inverse=True)
         broken: IntArray = found[~self.rules.kept(own.ravel(), self.sensitive, self.persons)]
         return broken
@@ -123,7 +122,6 @@ class EarlierReleases:
 
 
 def read_past(records: Sequence[ReleaseRecord], table: Table) -> EarlierReleases:
-    """Follow the records of a table through earlier releases."""
     plan = table.plan
     own = identities(table)
     declared = following_declaration(plan)
@@ -217,18 +215,15 @@ def facts_together(past: EarlierReleases, node: IntArray, rules: Rules, table: T
 
 
 def broken_rows(past: EarlierReleases, node: IntArray, rules: Rules, table: Table) -> BoolArray:
-    """Return which rows are published in a group that breaks a rule of some table."""
     return np.asarray(past.rows_of(broken_records(past, node, rules, table)) & (node >= 0))
 
 
 def broken_records(past: EarlierReleases, node: IntArray, rules: Rules, table: Table) -> BoolArray:
-    """Return which records have a history by which some table breaks its promise."""
     _, history = past.histories(node)
     return np.isin(history, _broken(past, node, history, rules, table))
 
 
 def refuse_broken(past: EarlierReleases, node: IntArray, rules: Rules, table: Table) -> None:
-    """Refuse places that would identify someone."""
     if (bad := broken_records(past, node, rules, table)).any():
         _refuse(past, bad, past.histories(node)[1], rules)
 
@@ -325,7 +320,6 @@ def _company(rows: IntArray, part: IntArray, person: IntArray, need: int, k: int
 
 
 def _broken(past: EarlierReleases, node: IntArray, history: IntArray, rules: Rules, table: Table) -> IntArray:
-    """Return the histories by which one of the tables would break its promise."""
     there = np.flatnonzero(node >= 0)
     coded = tuple(c.take(there) for c in table.sensitive)
     persons = None if table.persons is None else table.persons[there]
@@ -395,7 +389,6 @@ def _said(declared: Mapping[str, Any]) -> str:
 
 
 def _numbers(pieces: Sequence[pa.Array]) -> IntArray:
-    """Number the texts of a column that comes in pieces, in the order of the texts."""
     encoded = pc.dictionary_encode(pa.concat_arrays(pieces))
     rank = np.argsort(np.asarray(pc.sort_indices(encoded.dictionary), np.int64))
     return rank[np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)]

@@ -19,7 +19,7 @@ _AHEAD, _NEVER = 256, 2**62
 
 
 @inlined
-def _mixed(word: Any) -> Any:  # pragma: no cover
+def _mixed(word: Any) -> Any:
     """Spread the bits of a word: a bijection whose lower bits depend on all."""
     word = (word ^ (word >> _HALF)) * _ODD
     word = (word ^ (word >> _HALF)) * _MIX
@@ -28,15 +28,9 @@ def _mixed(word: Any) -> Any:  # pragma: no cover
 
 @jit
 def number_words(
-    words: WordArray,
-    gone: Any,
-    start: int,
-    slots: SmallIntArray,
-    known: WordArray,
-    n: int,
-    add: bool,
+    words: WordArray, gone: Any, start: int, slots: SmallIntArray, known: WordArray, n: int, add: bool,
     codes: SmallIntArray,
-) -> tuple[int, int]:  # pragma: no cover
+) -> tuple[int, int]:  # fmt: skip
     """Number words from row ``start`` on; return the row where room ended, and how many are known then."""
     last = np.uint64(slots.size - 1)
     for i in range(start, words.size):
@@ -63,17 +57,9 @@ def number_words(
 
 @jit
 def number_texts(
-    data: Any,
-    offsets: IntArray,
-    start: int,
-    slots: SmallIntArray,
-    hashes: WordArray,
-    ends: IntArray,
-    kept: Any,
-    n: int,
-    add: bool,
-    codes: SmallIntArray,
-) -> tuple[int, int]:  # pragma: no cover
+    data: Any, offsets: IntArray, start: int, slots: SmallIntArray, hashes: WordArray, ends: IntArray, kept: Any,
+    n: int, add: bool, codes: SmallIntArray,
+) -> tuple[int, int]:  # fmt: skip
     """Number texts likewise; those that are known lie one behind the other in ``kept``, each up to its end."""
     last = np.uint64(slots.size - 1)
     for i in range(start, offsets.size - 1):
@@ -114,14 +100,9 @@ def number_texts(
 
 @jit
 def tally_rows(
-    rows: SmallIntArray,
-    counts: IntArray,
-    start: int,
-    slots: SmallIntArray,
-    known: SmallIntArray,
-    held: IntArray,
+    rows: SmallIntArray, counts: IntArray, start: int, slots: SmallIntArray, known: SmallIntArray, held: IntArray,
     n: int,
-) -> tuple[int, int]:  # pragma: no cover
+) -> tuple[int, int]:  # fmt: skip
     """Add counts up by row of numbers likewise: combination i is ``known[i]``, and occurs ``held[i]`` times."""
     last, d = np.uint64(slots.size - 1), rows.shape[1]
     places = np.empty(_AHEAD, np.uint64)
@@ -160,7 +141,7 @@ def tally_rows(
 
 
 @jit
-def place_words(known: WordArray, n: int, slots: SmallIntArray) -> None:  # pragma: no cover
+def place_words(known: WordArray, n: int, slots: SmallIntArray) -> None:
     """Fill the slots of a larger table with words, or with the hashes of texts."""
     last = np.uint64(slots.size - 1)
     for i in range(n):
@@ -171,7 +152,7 @@ def place_words(known: WordArray, n: int, slots: SmallIntArray) -> None:  # prag
 
 
 @jit
-def place_rows(known: SmallIntArray, n: int, slots: SmallIntArray) -> None:  # pragma: no cover
+def place_rows(known: SmallIntArray, n: int, slots: SmallIntArray) -> None:
     """Fill the slots of a larger table of combinations."""
     last = np.uint64(slots.size - 1)
     for i in range(n):
@@ -186,7 +167,7 @@ def place_rows(known: SmallIntArray, n: int, slots: SmallIntArray) -> None:  # p
 
 
 @jit
-def sort_by(column: SmallIntArray, low: int, size: int, order: SmallIntArray) -> SmallIntArray:  # pragma: no cover
+def sort_by(column: SmallIntArray, low: int, size: int, order: SmallIntArray) -> SmallIntArray:
     """Sort places by their numbers in a column, ``low .. low + size - 1``; equal ones stay in the order they have."""
     start = np.zeros(size + 1, np.int64)
     for i in range(column.size):

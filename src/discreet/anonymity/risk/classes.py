@@ -25,7 +25,6 @@ def join(columns: Sequence[tuple[IntArray, int]], n: int) -> IntArray:
 
 
 def _compact(codes: IntArray, size: int) -> tuple[IntArray, int]:
-    """Number the values that occur, keeping their order."""
     if size <= 8 * len(codes) + 1024:  # counting is faster than sorting
         present = np.bincount(codes, minlength=size) > 0
         place = np.cumsum(present) - 1
@@ -55,7 +54,6 @@ class Joint:
 
     @classmethod
     def of(cls, classes: IntArray, column: CodedColumn, rows: IntArray) -> Joint:
-        """Count the pairs of class and value; ``rows`` are the rows of each entry."""
         levels = len(column.labels)
         size = _rows(classes, rows)
         pairs = classes * levels + column.codes
@@ -76,15 +74,12 @@ class Joint:
 
     @property
     def share(self) -> FloatArray:
-        """Share p of each pair's value in its class."""
         return np.asarray(self.count / self.size[self.cls])
 
     def per_class(self, amounts: FloatArray) -> FloatArray:
-        """Add up amounts of pairs by class."""
         return np.asarray(np.bincount(self.cls, amounts, minlength=len(self.size)), np.float64)
 
     def distinct(self) -> IntArray:
-        """Return how many values each class has."""
         return np.bincount(self.cls, minlength=len(self.size))
 
     def entropy(self) -> FloatArray:

@@ -29,11 +29,9 @@ class CodedColumn:
     ordered: bool
 
     def take(self, rows: Any) -> CodedColumn:
-        """Return the column of some rows, numbered as before."""
         return replace(self, codes=self.codes[rows])
 
     def compact(self) -> CodedColumn:
-        """Return the column numbered by the values that occur."""
         there = np.bincount(self.codes, minlength=len(self.labels)) > 0
         place = (np.cumsum(there) - 1).astype(np.int32)
         return replace(self, codes=place[self.codes], labels=[self.labels[i] for i in np.flatnonzero(there).tolist()])

@@ -50,7 +50,6 @@ class Values:
         return self._known.codes(column, add)
 
     def array(self) -> pa.Array:
-        """Return the values in the order of their numbers."""
         return self._known.array(self.kind or pa.large_string())
 
     def coded(self, domain: Domain | None, name: str, codes: Any) -> CodedColumn:
@@ -185,7 +184,6 @@ class ValueTally:
         self._kept: list[tuple[SmallIntArray, IntArray]] = []
 
     def add(self, columns: Sequence[Any], counts: IntArray | None = None) -> None:
-        """Take in rows: a number per row from every column."""
         n = len(columns[0])
         if not n:
             return

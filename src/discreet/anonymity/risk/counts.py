@@ -48,19 +48,16 @@ class Entries:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return int(self.counts.sum())
 
     @property
     def gaps(self) -> BoolArray:
-        """Say which entries miss a quasi-identifier."""
         found = np.zeros(len(self.counts), bool)
         for name in self.quasi:
             found |= self.codes[name] == MISSING
         return found
 
     def only(self, kept: BoolArray) -> Entries:
-        """Leave out entries."""
         return Entries(self.values, {n: c[kept] for n, c in self.codes.items()}, self.counts[kept], self.quasi)
 
     def classes(self) -> IntArray:
@@ -84,7 +81,6 @@ class Entries:
         return {name: _separation(counts[counts > 0], self.n) for name, counts in sizes.items()}
 
     def joint(self, classes: IntArray, name: str) -> tuple[Joint, CodedColumn]:
-        """Return how often each value of a sensitive column occurs in each class."""
         # Entries may have been left out, and with them values: a distance by order counts the steps between the others.
         coded = self.values[name].coded(None, name, self.codes[name]).compact()
         return Joint.of(classes, coded, self.counts), coded
@@ -109,7 +105,6 @@ class Entries:
         return found
 
     def matches(self, population: Any) -> IntArray:
-        """Count for every entry the people of a population with the same quasi-identifiers."""
         tally, known = ValueTally(), None
         for batch, counts in counted_columns(engines.open(population), self.quasi):
             if known is None:
@@ -139,7 +134,6 @@ class Entries:
         return math.fsum((1.0 / levels * rows).tolist()) / self.n
 
     def share(self, chosen: BoolArray) -> float:
-        """Return the share of the rows in some of the entries."""
         return int(self.counts[chosen].sum()) / self.n
 
     def _known(self) -> list[tuple[str, IntArray]]:

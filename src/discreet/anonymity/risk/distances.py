@@ -46,7 +46,6 @@ class Limits(NamedTuple):
     leaf: IntArray
 
     def own(self, q: int) -> slice:
-        """Return the values of sensitive column q."""
         return slice(int(self.offset[q]), int(self.offset[q + 1]))
 
 
@@ -110,7 +109,6 @@ def closeness(counts: AnyArray, sizes: AnyArray, limits: Limits, q: int) -> Floa
 
 
 def diverse(diversities: FloatArray, limits: Limits) -> BoolArray:
-    """Return whether diversities keep l."""
     if limits.l_kind == DISTINCT:
         return np.asarray(diversities >= limits.l)
     if limits.l_kind == ENTROPY:
@@ -162,7 +160,7 @@ def _table(of: AnyArray, n: int, codes: IntArray, rows: IntArray | None, values:
 
 
 @jit
-def rows_by_class(of: Any, starts: Any) -> IntArray:  # pragma: no cover
+def rows_by_class(of: Any, starts: Any) -> IntArray:
     """Return the rows class by class, in their order; class e begins at ``starts[e]``, class -1 is left out."""
     order = np.empty(starts[-1], np.int64)
     following = starts.copy()

@@ -29,7 +29,6 @@ _EXAMPLE = 'Hierarchy({"office": ["clerk", "manager"], "craft": ["smith", "cook"
 
 
 def is_taken(text: str) -> bool:
-    """Return whether a released column prints this text, as a name, for something else."""
     return text in (_WHOLE, MISSING) or text.endswith(OR_MISSING) or (text[:1], text[-1:]) == _LIST
 
 

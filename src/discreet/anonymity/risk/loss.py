@@ -7,8 +7,6 @@ original rows of a group have, over all that the original table has: it is not p
 (bounds, categories, format of the file), as the release read it.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -62,7 +60,6 @@ _HALVES = ("_lower", "_upper", "_set")
 
 
 def loss_of(released: Any, quasi: Sequence[str], original: Any = None) -> dict[str, Any] | None:
-    """Return the information loss of a released table; see `information_loss`."""
     entries = Entries.read(released, quasi, [])
     return information_loss(released, entries, entries.classes(), original) if entries.n else None
 
@@ -103,7 +100,6 @@ def information_loss(released: Any, entries: Entries, classes: IntArray, origina
 
 
 def loss_rows(found: dict[str, Any] | None) -> list[tuple[str, str, str]]:
-    """Return the loss for a table of figures: measure, value, meaning."""
     loss, told = found or {}, {
         "printed": ("as printed", "0 %: every cell is exact; 100 %: every cell admits any value (NCP)"),
         "occurring": ("of occurring values", "the same, from the values that the original rows of a group have"),
@@ -187,7 +183,6 @@ def _categories(true: Any, declared: Column | None, written: Dialect) -> tuple[A
 
 
 def _widths(read: Stretches, declared: Column | None) -> FloatArray:
-    """Return the share of the range that each interval covers."""
     ends = () if declared is None else (("least", declared.low), ("most", declared.high))
     bounds = [getattr(declared, end, bound) for end, bound in ends]
     places = np.concatenate([read.low, read.high, bounds])
@@ -207,13 +202,11 @@ def _inside(read: Stretches, c: int, numbers: Any) -> BoolArray:
 
 
 def _places(texts: Any, known: Any) -> IntArray:
-    """Return the place of each text among known ones, -1 for others and for missing ones."""
     found = pc.index_in(texts, value_set=known, skip_nulls=True).fill_null(-1)
     return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
 
 
 def _atoms(texts: Iterable[str | None], groups: Mapping[str, Sequence[str]]) -> Iterable[str]:
-    """Yield the categories that cells name."""
     for text in texts:
         body = (text or MISSING).removesuffix(OR_MISSING)
         listed = body[1:-1].split(", ") if (body[:1], body[-1:]) == ("{", "}") else [body]
@@ -330,7 +323,6 @@ def read_cells(released: pa.Table, column: Column, legend: Legend) -> Stretches 
 
 
 def _right(released: pa.Table, column: Column, facts: Mapping[str, Any]) -> FloatArray:
-    """Return the share of each row that counts by a column have in the right place."""
     if isinstance(column, Categorical):
         sets = _sets(released, column, facts)
         open_to: FloatArray = np.maximum(sets.members.sum(axis=1), 1).astype(np.float64)
@@ -339,7 +331,6 @@ def _right(released: pa.Table, column: Column, facts: Mapping[str, Any]) -> Floa
 
 
 def _sets(released: pa.Table, column: Categorical, facts: Mapping[str, Any]) -> Sets:
-    """Return the categories that the cells of a column admit."""
     at: Any = released[printed_columns(column.name, released.column_names)[0]]
     if pa.types.is_nested(at.type):  # a list of categories
         listed = ([printed_category(c) for c in cell] for cell in at.fill_null([]).to_pylist())

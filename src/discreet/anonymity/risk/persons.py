@@ -19,7 +19,6 @@ from discreet.engines.tables import key_codes, same_key
 
 
 def person_codes(column: Any, declared: Column | None = None) -> IntArray:
-    """Number the persons of a column as declared; all missing ones get one number."""
     return key_codes(same_key(column, declared))
 
 
@@ -56,7 +55,7 @@ def persons_by_node(parent: IntArray, levels: IntArray, leaf: IntArray, persons:
 
 
 @jit
-def _distinct_below(parent: Any, level: Any, leaf: Any, person: Any) -> IntArray:  # pragma: no cover
+def _distinct_below(parent: Any, level: Any, leaf: Any, person: Any) -> IntArray:
     found = np.zeros(parent.size, np.int64)
     for i in range(leaf.size):
         found[leaf[i]] += 1
@@ -76,7 +75,7 @@ def _distinct_below(parent: Any, level: Any, leaf: Any, person: Any) -> IntArray
 @jit
 def weigh(
     starts: Any, held: Any, order: Any, codes: Any, persons: Any, rows: Any, times: Any, counts: Any, people: Any
-) -> None:  # pragma: no cover
+) -> None:
     """Write how much each value weighs in each class, and how many persons it has. ``times`` is spare, and left 0."""
     for c in range(held.size):
         begin, end = starts[c], starts[c] + held[c]
@@ -93,9 +92,7 @@ def weigh(
 
 
 @jit
-def matched_values(
-    chosen: Any, persons: Any, codes: Any, low: int, high: int, owner: Any, seen: Any, came: Any
-) -> int:  # pragma: no cover
+def matched_values(chosen: Any, persons: Any, codes: Any, low: int, high: int, owner: Any, seen: Any, came: Any) -> int:
     """Return how many values from ``low`` to ``high`` - 1 can be given to different persons who have them.
 
     A largest matching, value by value along shortest augmenting paths. ``owner``, ``seen`` (both -1 everywhere, and
@@ -145,34 +142,18 @@ def matched_values(
 
 @jit
 def match(
-    starts: Any,
-    held: Any,
-    order: Any,
-    persons: Any,
-    codes: Any,
-    low: int,
-    high: int,
-    owner: Any,
-    seen: Any,
-    came: Any,
-    out: Any,
-) -> None:  # pragma: no cover
-    """Write `matched_values` of every class."""
+    starts: Any, held: Any, order: Any, persons: Any, codes: Any, low: int, high: int, owner: Any, seen: Any,
+    came: Any, out: Any,
+) -> None:  # fmt: skip
     for c in range(held.size):
         chosen = order[starts[c] : starts[c] + held[c]]
         out[c] = matched_values(chosen, persons, codes, low, high, owner, seen, came)
 
 
 def measure_people(
-    starts: IntArray,
-    held: IntArray,
-    order: IntArray,
-    codes: IntArray,
-    persons: IntArray,
-    rows: IntArray,
-    limits: Limits,
-    out: FloatArray,
-) -> None:
+    starts: IntArray, held: IntArray, order: IntArray, codes: IntArray, persons: IntArray, rows: IntArray,
+    limits: Limits, out: FloatArray,
+) -> None:  # fmt: skip
     """Write diversity and distance of every class, by sensitive column, into ``out[0]`` and ``out[1]``.
 
     Class e holds the entries ``order[starts[e] : starts[e] + held[e]]``; empty ones are left as they are.

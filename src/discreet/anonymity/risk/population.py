@@ -66,7 +66,6 @@ def household_risk(risks: FloatArray, counts: IntArray, households: IntArray, th
 
 
 def estimate_rows(name: str, of: str, told: dict[str, Any], threshold: str) -> list[tuple[str, str, str]]:
-    """Return the lines of a summary for a table: measure, value, meaning."""
     one = f"chance to find one of about {told.get('people', 0):,.0f} people by the weights, worst group"
     one = one if "people" in told else "chance that at least one member is found, worst household"
     return [

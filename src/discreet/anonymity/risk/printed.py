@@ -80,7 +80,6 @@ def legend_of(released: Any) -> Legend:
 
 
 def quasi_of(released: Any) -> list[str]:
-    """Return the quasi-identifiers that the guarantee of a released table names, as it prints them."""
     try:
         named = json.loads(_promise(released) or "{}")["parameters"]["quasi_identifiers"]
         return [
@@ -93,7 +92,6 @@ def quasi_of(released: Any) -> list[str]:
 
 
 def printed_columns(name: str, names: Sequence[str]) -> list[str]:
-    """Return the columns of a quasi-identifier: itself, or the bounds of its groups."""
     bounds = [each for each in (f"{name}_lower", f"{name}_upper", f"{name}_set") if each in names]
     return bounds if bounds and name not in names else [name]
 

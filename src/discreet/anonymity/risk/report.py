@@ -266,20 +266,11 @@ def with_promise(report: RiskReport, data: Any) -> RiskReport:
 
 
 def risk(
-    table: Any,
-    quasi_identifiers: Sequence[str] | None = None,
-    sensitive: Sequence[str] | str | None = None,
-    *,
-    population: Any = None,
-    missing: str = "own",
-    threshold: float = 0.2,
-    recursive_l: int = 2,
-    person: str | None = None,
-    original: Any = None,
-    weight: str | None = None,
-    household: str | None = None,
+    table: Any, quasi_identifiers: Sequence[str] | None = None, sensitive: Sequence[str] | str | None = None, *,
+    population: Any = None, missing: str = "own", threshold: float = 0.2, recursive_l: int = 2,
+    person: str | None = None, original: Any = None, weight: str | None = None, household: str | None = None,
     called: str = "person",
-) -> RiskReport:
+) -> RiskReport:  # fmt: skip
     """Measure the risk of publishing a table.
 
     Parameters

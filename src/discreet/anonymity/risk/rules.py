@@ -151,13 +151,9 @@ class Rules:
             )
 
     def measure(
-        self,
-        classes: Any,
-        sensitive: Sequence[CodedColumn],
-        persons: IntArray | None = None,
-        rows: IntArray | None = None,
-        limits: Limits | None = None,
-    ) -> ReachedLevels:
+        self, classes: Any, sensitive: Sequence[CodedColumn], persons: IntArray | None = None,
+        rows: IntArray | None = None, limits: Limits | None = None,
+    ) -> ReachedLevels:  # fmt: skip
         """Return the levels that a table reaches in its worst class.
 
         ``classes`` is the class of each row, -1 for a suppressed row. With ``persons`` k counts persons. ``rows`` is
@@ -183,26 +179,18 @@ class Rules:
         )
 
     def kept(
-        self,
-        classes: Any,
-        sensitive: Sequence[CodedColumn],
-        persons: IntArray | None = None,
-        rows: IntArray | None = None,
-        limits: Limits | None = None,
-    ) -> BoolArray:
+        self, classes: Any, sensitive: Sequence[CodedColumn], persons: IntArray | None = None,
+        rows: IntArray | None = None, limits: Limits | None = None,
+    ) -> BoolArray:  # fmt: skip
         """Return for each class whether it is empty or keeps the rules; arguments as in `measure`."""
         sizes, people, diversities, distances, _ = self._by_class(classes, sensitive, persons, rows, limits)
         good: BoolArray = (sizes == 0) | self._kept(people, diversities, distances)
         return good
 
     def _by_class(
-        self,
-        classes: Any,
-        sensitive: Sequence[CodedColumn],
-        persons: IntArray | None,
-        rows: IntArray | None,
+        self, classes: Any, sensitive: Sequence[CodedColumn], persons: IntArray | None, rows: IntArray | None,
         limits: Limits | None = None,
-    ) -> tuple[IntArray, IntArray, FloatArray, FloatArray, Limits]:
+    ) -> tuple[IntArray, IntArray, FloatArray, FloatArray, Limits]:  # fmt: skip
         """Return rows and persons of every class, and by sensitive column its diversity and its distance."""
         of = np.asarray(classes, np.int64)
         kept = of >= 0
@@ -233,12 +221,9 @@ class Rules:
         return good
 
     def limits(
-        self,
-        sensitive: Sequence[CodedColumn],
-        kept: BoolArray | None = None,
-        rows: IntArray | None = None,
+        self, sensitive: Sequence[CodedColumn], kept: BoolArray | None = None, rows: IntArray | None = None,
         persons: IntArray | None = None,
-    ) -> Limits:
+    ) -> Limits:  # fmt: skip
         """Return the rules with the distributions of this table, for the kernels; see `measure` for the arguments."""
         sizes = [len(column.labels) for column in sensitive]
         offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -351,12 +336,10 @@ BLIND: Any = option(
 
 
 def growth_rules(rules: Rules, blind: bool) -> Rules:
-    """Return the rules that may decide where to split, merge and suppress."""
     return replace(rules, l_diversity=None, t_closeness=None) if blind else rules
 
 
 def check_blind(rules: Rules, of: Any, sensitive: Sequence[CodedColumn], persons: Any = None, rows: Any = None) -> None:
-    """Refuse cells that fail l or t."""
     found = rules.measure(of, sensitive, persons, rows)
     if not found.ok:
         reached = {name: value for name, value in found.to_dict().items() if name in ("l", "t")}

@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import socket
 import threading
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -22,16 +23,16 @@ from discreet.collector.client_pages import served
 from discreet.collector.service import metrics
 from discreet.collector.service.committer import Committer
 from discreet.collector.service.operator import Operator, asks
-from discreet.collector.service.settings import Bucket, Settings
+from discreet.collector.service.settings import Bucket, Settings, sealing_keys
 from discreet.collector.stores.base import Held, Outcome, Post, Store, find_task
-from discreet.errors import DiscreetError, FormatError
-from discreet.local.tasks import split_frame
+from discreet.errors import DataSourceError, DiscreetError, FormatError
+from discreet.local.tasks import INNER, MOST_BATCH, batch_code, sealed_size, split_frame, unseal
 
 log = logging.getLogger("discreet.collector")
 # Reports need no login, so a page of any origin may send them.
 _OPEN = ("access-control-allow-origin", "*")
 _JSON = [("content-type", "application/json"), ("cache-control", "no-store"), _OPEN]
-_TAKEN = [("content-type", "application/json"), _OPEN]
+TAKEN = [("content-type", "application/json"), _OPEN]
 _PREFLIGHT = [
     _OPEN,
     ("access-control-allow-methods", "GET, POST"),
@@ -41,13 +42,20 @@ _PREFLIGHT = [
 _TASKS = "/v1/tasks/"
 #: Seconds between two checks for new tasks.
 _LOOK = 0.5
-_AGAIN = b'{"counted":0,"known":true}'
+_AGAIN, DONE = b'{"counted":0,"known":true}', b'{"taken":true}'
+#: The head of a batch: version, name, reports that the shuffler deleted so far, code.
+_NAME, _LOST, _CODE = 17, 25, 57
+BATCH, RECEIPT = b"\x10", b"taken"
 #: Bodies up to this size are read at once.
 _SMALL = 1 << 12
 #: Status, reason, text, headers.
 Refusal = tuple[Any, ...]
 _BUSY: Refusal = (
     503, "busy", "more reports wait than can be written; send the same frame again later", ("retry-after", "1"),
+)  # fmt: skip
+# The error may name hosts and users: only the log shows it.
+UNWRITTEN: Refusal = (
+    503, "store", "the store takes no reports now; send the same frame again later", ("retry-after", "5"),
 )  # fmt: skip
 
 
@@ -61,6 +69,9 @@ class Entry:
         self.period = task.period
         self.bucket = None if rate is None else Bucket(rate)
         self.public = task.to_json().encode("utf-8")
+        self.shuffle = task.shuffle
+        #: The shuffler's private key, once it is needed.
+        self.key: Any = None
 
 
 class App:
@@ -78,14 +89,16 @@ class App:
         self._listens = False
         # Estimates may be slow; checks for tasks must not wait for them.
         self._pool, self._looking = ThreadPoolExecutor(1, "reader"), ThreadPoolExecutor(1, "looker")
-        self._token = settings.token().encode("ascii")
+        self._opening = ThreadPoolExecutor(1, "opener")
+        self._token = b"" if settings.to is not None else settings.token().encode("ascii")
 
     # ---- the life of a process
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
         end_with_parent()
         self.store: Store = self.opened()
-        self.committer = Committer(self.store, loop, most_waiting=self.settings.most_waiting)
+        checks = self.settings.to is None
+        self.committer = Committer(self.store, loop, most_waiting=self.settings.most_waiting, checks=checks)
         self.operator = Operator(self.store, self.committer)
         self._learn()
         if self.settings.simulated is not None:
@@ -110,6 +123,8 @@ class App:
             if entry is None or entry.held != one:
                 entry = Entry(one, self.settings.rate)
             found[f"{_TASKS}{digest}/reports"] = found[f"{_TASKS}{digest}"] = entry
+            if entry.shuffle is not None:
+                found[f"{_TASKS}{digest}/batches"] = entry
         # Replace the dict at once: no request may find a task missing.
         self._paths, self._looked = found, monotonic()
 
@@ -131,13 +146,13 @@ class App:
             proto.close(404)
             return
         path, method = scope.path, scope.method
-        if method == "POST" and path.endswith("/reports"):
+        if method == "POST" and path.endswith(("/reports", "/batches")):
             await self._post(path, scope, proto)
         elif method == "OPTIONS" and path.startswith(_TASKS):
             proto.response_empty(204, _PREFLIGHT)
         elif method not in ("GET", "HEAD"):
-            allowed = "POST, OPTIONS" if path.endswith("/reports") else "GET"
-            _refuse(proto, 405, "method", f"{method} is not answered here; use {allowed}", ("allow", allowed))
+            allowed = "POST, OPTIONS" if path.endswith(("/reports", "/batches")) else "GET"
+            refuse(proto, 405, "method", f"{method} is not answered here; use {allowed}", ("allow", allowed))
         else:
             await self._get(path, scope, proto)
 
@@ -147,15 +162,21 @@ class App:
             entry = await self._entry(path)
         if entry is None:
             self.numbers.refused["", "task"] += 1
-            _refuse(proto, 404, "task", "there is no task with this digest")
+            refuse(proto, 404, "task", "there is no task with this digest")
             return
-        now = time()
-        if entry.held.closed or now >= entry.closes:
+        now, batch = time(), path.endswith("/batches")
+        # What came to the shuffler in time may wait there for a batch.
+        if entry.held.closed or now >= entry.closes + (entry.shuffle.longest_wait if batch else 0):
             self._refuse_post(entry, proto, 410, "closed", "this task is closed; no more reports are taken")
         elif now < entry.opens:
             self._refuse_post(entry, proto, 403, "early", f"this task opens at {entry.held.task.opens}")
         elif self._full:
             self._refuse_post(entry, proto, *_BUSY)
+        elif batch:
+            await self._take_batch(entry, now, scope, proto)
+        elif entry.shuffle is not None and self.settings.to is None:
+            text = "this task takes reports from its shuffler only; send sealed frames there"
+            self._refuse_post(entry, proto, 403, "shuffled", text)
         else:
             await self._take(entry, now, scope, proto)
 
@@ -175,30 +196,90 @@ class App:
             self._refuse_post(entry, proto, 429, "rate", text, ("retry-after", "1"))
             return
         period = int((now - entry.opens) // entry.period)
-        outcome = await self.committer.put(Post(entry.digest, period, key, n, reports), entry.held)
+        (outcome,) = await self.committer.put(entry.held, Post(entry.digest, period, key, n, reports))
         if outcome is Outcome.NEW:
             self.numbers.took(entry.digest, n)
-            proto.response_bytes(200, _TAKEN, b'{"counted":%d}' % n)
+            proto.response_bytes(200, TAKEN, b'{"counted":%d}' % n)
         elif outcome is Outcome.AGAIN:
             self.numbers.again[entry.digest] += 1
-            proto.response_bytes(200, _TAKEN, _AGAIN)
+            proto.response_bytes(200, TAKEN, _AGAIN)
         elif outcome is Outcome.OTHER:
             self._refuse_post(entry, proto, 409, "key", "this key was used for other reports; a key is for one frame")
         elif isinstance(outcome, FormatError):
             self._refuse_post(entry, proto, 400, outcome.reason, str(outcome))
         else:
-            # The error may name hosts and users: only the log shows it.
-            text = "the store takes no reports now; send the same frame again later"
-            self._refuse_post(entry, proto, 503, "store", text, ("retry-after", "5"))
+            self._refuse_post(entry, proto, *UNWRITTEN)
+
+    async def _take_batch(self, entry: Entry, now: float, scope: Any, proto: Any) -> None:
+        """Open the frames of a shuffler's batch, write all of them at once, and answer the same for any content.
+
+        A batch has a name that is never forgotten, so it is taken once. A frame that cannot be opened, or holds no
+        possible report, is refused by itself: its device must not stop the others.
+        """
+        data = await self._body(scope, proto, MOST_BATCH + _CODE)
+        if isinstance(data, tuple):
+            self._refuse_post(entry, proto, *data)
+            return
+        period = int((min(now, entry.closes - 1) - entry.opens) // entry.period)
+        loop = asyncio.get_running_loop()
+        try:
+            posts, bad, receipt = await loop.run_in_executor(self._opening, self._opened, entry, period, data)
+        except FormatError as error:
+            self._refuse_post(entry, proto, 400, error.reason, str(error))
+            return
+        except DiscreetError as error:
+            log.error("a batch of task %s waits: %s", entry.digest[:12], error)
+            self._refuse_post(entry, proto, *UNWRITTEN)
+            return
+        outcomes = await self.committer.put(entry.held, *posts) if posts else []
+        if any(isinstance(one, DiscreetError) and not isinstance(one, FormatError) for one in outcomes):
+            self._refuse_post(entry, proto, *UNWRITTEN)
+            return
+        found = Counter(outcomes[1:])
+        self.numbers.frames[entry.digest] += found[Outcome.NEW]
+        self.numbers.reports[entry.digest] += found[Outcome.NEW]
+        self.numbers.again[entry.digest] += found[Outcome.AGAIN]
+        odd = sum(isinstance(one, FormatError) for one in outcomes[1:])
+        for reason, n in (("seal", bad), ("report", odd), ("key", found[Outcome.OTHER])):
+            if n:
+                self.numbers.refused[entry.digest, reason] += n
+                self.committer.refused[entry.digest, reason] += n
+        proto.response_bytes(200, TAKEN, taken(receipt))
+
+    def _opened(self, entry: Entry, period: int, data: bytes) -> tuple[list[Post], int, bytes]:
+        """Return the post of a batch's name and those of its frames, how many could not be opened, and a receipt."""
+        size, digest = sealed_size(entry.size), entry.digest
+        head, code, content = data[:_LOST], data[_LOST:_CODE], data[_CODE:]
+        if head[:1] != BATCH or len(code) < _CODE - _LOST or len(content) % size:
+            raise FormatError("a batch cut short, or of another version", reason="length")
+        own = sealing_keys(self.settings.data).get(entry.shuffle.collector)
+        if own is None:
+            raise DataSourceError(f"data: the key {entry.shuffle.collector} of this task is not in the folder")
+        if not compare_digest(code, batch_code(own, entry.shuffle.shuffler, digest, head + content)):
+            raise FormatError("a batch that the shuffler of the task did not send", reason="code")
+        receipt = batch_code(own, entry.shuffle.shuffler, digest, RECEIPT + head)
+        if lost := int.from_bytes(head[_NAME:], "little"):
+            self.store.note_lost(digest, lost)
+        if not content or self.store.knows(digest, head[1:_NAME]):
+            return [], 0, receipt
+        posts, bad = [Post(digest, period, head[1:_NAME], 0, b"", for_ever=True)], 0
+        for start in range(0, len(content), size):
+            frame = unseal(own, INNER, digest, content[start : start + size])
+            try:
+                key, n, reports = split_frame(entry.size, frame or b"")
+                posts.append(Post(digest, period, key, n, reports))
+            except FormatError:
+                bad += 1
+        return posts, bad, receipt
 
     @property
     def _full(self) -> bool:
         """True if no more requests fit into memory."""
         return self.committer.waiting_bytes + self._arriving >= self.settings.most_waiting
 
-    async def _body(self, scope: Any, proto: Any) -> bytes | Refusal:
+    async def _body(self, scope: Any, proto: Any, most: int = 0) -> bytes | Refusal:
         """Read the body of a request, or return a refusal if one body, or all together, are too large."""
-        most = self.settings.most_body
+        most = most or self.settings.most_body
         length = scope.headers.get("content-length")
         large = (413, "large", f"a frame must have at most {most:,} bytes; send several")
         if length is not None and (not length.isdecimal() or int(length) > most):
@@ -245,7 +326,7 @@ class App:
     ) -> None:
         self.numbers.refused[entry.digest, reason] += 1
         self.committer.refused[entry.digest, reason] += 1
-        _refuse(proto, status, reason, text, *headers)
+        refuse(proto, status, reason, text, *headers)
 
     async def _get(self, path: str, scope: Any, proto: Any) -> None:
         if path == "/health":
@@ -264,9 +345,9 @@ class App:
         elif asks(path):
             await self._operator(path, scope, proto)
         elif (entry := self._paths.get(path) or await self._entry(path)) is None:
-            _refuse(proto, 404, "path", "there is nothing here; tasks are at /v1/tasks/<digest>")
-        elif path.endswith("/reports"):
-            _refuse(proto, 405, "method", "GET is not answered here; use POST", ("allow", "POST, OPTIONS"))
+            refuse(proto, 404, "path", "there is nothing here; tasks are at /v1/tasks/<digest>")
+        elif path.endswith(("/reports", "/batches")):
+            refuse(proto, 405, "method", "GET is not answered here; use POST", ("allow", "POST, OPTIONS"))
         else:
             proto.response_bytes(200, [*_JSON[:1], _OPEN, ("etag", f'"{entry.digest}"')], entry.public)
 
@@ -274,12 +355,12 @@ class App:
         """Answer the operator, who must have the token."""
         given = self.operator.token(scope.headers.get("authorization"))
         if not compare_digest(given, self._token):
-            _refuse(
+            refuse(
                 proto, 401, "token", "this needs the operator's token", ("www-authenticate", 'Basic realm="collector"')
             )
             return
         loop = asyncio.get_running_loop()
-        status, kind, body = await loop.run_in_executor(self._pool, self.operator.answer, path)
+        status, kind, body = await loop.run_in_executor(self._pool, self.operator.answer, path, scope.query_string)
         # No header for other origins: pages on devices must not read the operator's answers.
         proto.response_bytes(status, [("content-type", kind), ("cache-control", "no-store")], body)
 
@@ -288,7 +369,12 @@ def _send(proto: Any, status: int, body: bytes) -> None:
     proto.response_bytes(status, _JSON, body)
 
 
-def _refuse(proto: Any, status: int, reason: str, text: str, *headers: tuple[str, str]) -> None:
+def taken(receipt: bytes) -> bytes:
+    """Return the answer to a batch."""
+    return b'{"taken":"%s"}' % receipt.hex().encode("ascii")
+
+
+def refuse(proto: Any, status: int, reason: str, text: str, *headers: tuple[str, str]) -> None:
     body = json.dumps({"error": text, "reason": reason}, ensure_ascii=False).encode("utf-8")
     proto.response_bytes(status, [*_JSON, *headers], body)
 

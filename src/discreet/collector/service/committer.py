@@ -8,7 +8,7 @@ import asyncio
 import logging
 import threading
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
@@ -25,7 +25,8 @@ MOST_POSTS, MOST_BYTES = 4096, 1 << 24
 #: Seconds between two rounds of maintenance, and between two records of the running time.
 TIDY, TICK = 1.0, 30.0
 
-Waiting = tuple[Post, Held, "asyncio.Future[Any]"]
+#: Posts that are written together or not at all, and the future that gets their outcomes.
+Waiting = tuple[Sequence[Post], Held, "asyncio.Future[Any]"]
 
 
 @dataclass
@@ -38,11 +39,13 @@ class _Work:
 class Committer:
     """Writes posts in groups. `put` is called on the event loop; two threads do the rest.
 
-    At most ``most_waiting`` bytes of reports may wait before new ones are refused.
+    At most ``most_waiting`` bytes of reports may wait before new ones are refused. A shuffler cannot check reports.
     """
 
-    def __init__(self, store: Store, loop: asyncio.AbstractEventLoop, *, most_waiting: int = 1 << 26) -> None:
-        self.store, self._loop, self.most_waiting = store, loop, most_waiting
+    def __init__(
+        self, store: Store, loop: asyncio.AbstractEventLoop, *, most_waiting: int = 1 << 26, checks: bool = True
+    ) -> None:
+        self.store, self._loop, self.most_waiting, self.checks = store, loop, most_waiting, checks
         self._posts: deque[Waiting] = deque()
         self._work: deque[_Work] = deque()
         self._wake = threading.Condition()
@@ -66,12 +69,12 @@ class Committer:
         """True if the queue is full: later posts must be sent again."""
         return self.waiting_bytes >= self.most_waiting
 
-    def put(self, post: Post, held: Held) -> asyncio.Future[Any]:
-        """Queue a post; the future gets its `Outcome` or an error."""
+    def put(self, held: Held, *posts: Post) -> asyncio.Future[Any]:
+        """Queue posts of one task; the future gets a list with the `Outcome` of each, or its error."""
         future: asyncio.Future[Any] = self._loop.create_future()
-        self.waiting_bytes += len(post.reports) + 256  # plus the overhead of a post
+        self.waiting_bytes += _bytes(posts)
         with self._wake:
-            self._posts.append((post, held, future))
+            self._posts.append((posts, held, future))
             self._wake.notify()
         return future
 
@@ -116,18 +119,21 @@ class Committer:
     def _group(self) -> list[Waiting]:
         """Take the posts of the next transaction."""
         group: list[Waiting] = []
-        total = 0
-        while self._posts and len(group) < MOST_POSTS and total < MOST_BYTES:
+        total = n = 0
+        while self._posts and n < MOST_POSTS and total < MOST_BYTES:
             group.append(self._posts.popleft())
-            total += len(group[-1][0].reports)
+            n += len(group[-1][0])
+            total += _bytes(group[-1][0])
         return group
 
     def _transaction(self, group: list[Waiting], work: _Work | None) -> None:
-        answers = _checked(group)
+        posts = [post for several, _, _ in group for post in several]
+        held = {one.task.digest: one for _, one, _ in group} if self.checks else {}
+        answers = _checked(posts, held)
         good = [i for i, answer in enumerate(answers) if answer is None]
         started = monotonic()
         try:
-            outcomes = self.store.commit([group[i][0] for i in good], work.statements if work else ())
+            outcomes = self.store.commit([posts[i] for i in good], work.statements if work else ())
             for i, outcome in zip(good, outcomes, strict=True):
                 answers[i] = outcome
             if not self.ready:
@@ -151,10 +157,12 @@ class Committer:
 
     def _answer(self, group: list[Waiting], answers: list[Any]) -> None:
         """Answer the requests; runs on the event loop."""
-        for (post, _, future), answer in zip(group, answers, strict=True):
-            self.waiting_bytes -= len(post.reports) + 256
+        start = 0
+        for posts, _, future in group:
+            self.waiting_bytes -= _bytes(posts)
             if not future.done():
-                future.set_result(answer)
+                future.set_result(answers[start : start + len(posts)])
+            start += len(posts)
 
     # ---- the keeper
 
@@ -184,19 +192,24 @@ class Committer:
             log.error("maintenance failed: %s", error)
 
 
-def _checked(group: Sequence[Waiting]) -> list[Any]:
-    """Check the reports of all posts at once; None for a valid post, else the error."""
-    answers: list[Any] = [None] * len(group)
+def _bytes(posts: Sequence[Post]) -> int:
+    """Return the bytes of posts in memory, with the overhead of each."""
+    return sum(len(post.reports) + 256 for post in posts)
+
+
+def _checked(posts: Sequence[Post], held: Mapping[str, Held]) -> list[Any]:
+    """Check the reports of the given tasks at once; None for a valid post, else the error."""
+    answers: list[Any] = [None] * len(posts)
     by_task: dict[str, list[int]] = {}
-    for i, (post, _, _) in enumerate(group):
+    for i, post in enumerate(posts):
         by_task.setdefault(post.task, []).append(i)
-    for members in by_task.values():
-        mechanism = group[members[0]][1].task.mechanism
-        rows = np.frombuffer(b"".join([group[i][0].reports for i in members]), np.uint8)
+    for task in by_task.keys() & held.keys():
+        members, mechanism = by_task[task], held[task].task.mechanism
+        rows = np.frombuffer(b"".join([posts[i].reports for i in members]), np.uint8)
         possible = mechanism.possible(rows.reshape(-1, mechanism.layout.size))
         if possible.all():
             continue
-        starts = np.cumsum([0, *(group[i][0].n for i in members)])
+        starts = np.cumsum([0, *(posts[i].n for i in members)])
         for i, start, end in zip(members, starts, starts[1:], strict=False):
             if not possible[start:end].all():
                 answers[i] = impossible(possible[start:end])

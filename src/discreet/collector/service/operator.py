@@ -6,10 +6,11 @@ import base64
 import binascii
 import json
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
 
 from discreet.collector import dashboard, reading
 from discreet.collector.stores.base import Store, find_task
-from discreet.errors import DiscreetError, StoreUnavailable, TooFewReports
+from discreet.errors import DiscreetError, InvalidArgument, StoreUnavailable, TooFewReports
 
 if TYPE_CHECKING:
     from discreet.collector.service.committer import Committer
@@ -41,16 +42,19 @@ class Operator:
                 return b""
         return b""
 
-    def answer(self, path: str) -> tuple[int, str, bytes]:
-        """Return status, type and body."""
+    def answer(self, path: str, query: str = "") -> tuple[int, str, bytes]:
+        """Return status, type and body. ``quantiles=0.5,0.99`` in the query chooses those of a distribution."""
         try:
+            asked = _asked(query)
             if path == "/":
                 return 200, _HTML, dashboard.front(self._store, self._committer).encode("utf-8")
             if path.startswith("/tasks/"):
-                return 200, _HTML, dashboard.of_task(self._store, self._digest(path)).encode("utf-8")
+                return 200, _HTML, dashboard.of_task(self._store, self._digest(path), **asked).encode("utf-8")
             if path == "/v1/tasks":
                 return _json(200, [reading.standing(self._store, digest) for digest in self._store.tasks()])
-            return _json(200, reading.read(self._store, self._digest(path)))
+            return _json(200, reading.read(self._store, self._digest(path), **asked))
+        except InvalidArgument as error:
+            return _json(400, {"error": str(error), "reason": "query"})
         except TooFewReports as error:
             return _json(409, {"error": str(error), "reason": "few"})
         except StoreUnavailable as error:
@@ -61,6 +65,17 @@ class Operator:
     def _digest(self, path: str) -> str:
         """Return the full digest of the task in a path."""
         return find_task(self._store, path.removesuffix("/estimate").rpartition("/")[2]).task.digest
+
+
+def _asked(query: str) -> dict[str, Any]:
+    texts = parse_qs(query).get("quantiles", ())
+    try:
+        levels = [float(text) for each in texts for text in each.split(",")]
+    except ValueError:
+        levels = [-1.0]
+    if not all(0 <= level <= 1 for level in levels):
+        raise InvalidArgument("quantiles", ",".join(texts), "shares from 0 to 1", "?quantiles=0.5,0.99")
+    return {"quantiles": levels} if levels else {}
 
 
 def _json(status: int, facts: Any) -> tuple[int, str, bytes]:

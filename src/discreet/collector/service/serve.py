@@ -25,10 +25,14 @@ _BUFFER = 1 << 14
 
 def application(settings: Settings) -> Any:
     """Return the application, in the process that runs it."""
-    from discreet.collector.service.app import App
-
     # The writer returns from the disk many times per second and must not wait long for its turn.
     sys.setswitchinterval(0.0005)
+    if settings.to is not None:
+        from discreet.collector.service.shuffler import Shuffler
+
+        return Shuffler(settings)
+    from discreet.collector.service.app import App
+
     return App(settings)
 
 
@@ -46,7 +50,8 @@ def connections() -> int:
 def check(settings: Settings) -> None:
     """Check store, token and port before a process is started."""
     settings.open(serving=True).shut()
-    settings.token()
+    if settings.to is None:
+        settings.token()
     try:
         family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
         # granian shares ports: two collectors on one port would each get half of the reports, unnoticed.

@@ -1,15 +1,17 @@
-"""Settings of a collector and the limits it enforces."""
+"""Settings of a collector or a shuffler, its keys, and the limits it enforces."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from discreet import noise
 from discreet.collector.stores.base import Store, open_store
 from discreet.core import write_whole
 from discreet.errors import DataSourceError
+from discreet.local.tasks import private_key
 
-TOKEN = "operator.token"
+TOKEN, KEYS = "operator.token", "sealing.keys"
 _SHORTEST = 16
 
 
@@ -38,8 +40,14 @@ class Settings:
     simulated: str | None = None
     #: Most seconds for a request to arrive.
     patience: float = 10.0
+    #: The collector's address, if this is a shuffler.
+    to: str | None = None
 
     def open(self, *, serving: bool = False) -> Store:
+        if self.to is not None:
+            from discreet.collector.stores.batches import BatchStore
+
+            return BatchStore(self.data, serving=serving)
         return open_store(self.store or self.data, serving=serving, segments=self.segments)
 
     def token(self) -> str:
@@ -55,6 +63,28 @@ class Settings:
         if len(token) < _SHORTEST or not token.isascii():  # an empty one would let everyone in
             raise DataSourceError(f"data: {str(path)!r} holds no token; remove it to create another")
         return token.decode("ascii")
+
+
+def sealing_keys(folder: str | Path, *, new: bool = False) -> dict[str, Any]:
+    """Return the private keys of a folder by their public keys, oldest first.
+
+    Tasks name a public key, so a new key serves new tasks. Remove the line of an old key when its tasks are closed:
+    no one can open their frames any more.
+    """
+    path = Path(folder).expanduser() / KEYS
+    try:
+        lines = path.read_text(encoding="ascii").split() if path.exists() else []
+        found = [private_key(bytes.fromhex(line)) for line in lines]
+        if new:
+            found.append(private_key())
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            text = "".join(f"{key.private_bytes_raw().hex()}\n" for key in found)
+            write_whole(path, text, private=True)
+    except OSError as error:
+        raise DataSourceError(f"data: cannot read {str(path)!r} ({error.strerror}); check the folder") from None
+    except ValueError:
+        raise DataSourceError(f"data: {str(path)!r} must hold one key of 64 hexadecimal digits per line") from None
+    return {key.public_key().public_bytes_raw().hex(): key for key in found}
 
 
 class Bucket:

@@ -32,6 +32,8 @@ FORMAT = 1
 MOST_FOLDED, LEAST_FOLDED = 1 << 24, 1 << 18
 #: Rows of the log beyond which it is folded, however small they are.
 MOST_ROWS = 4096
+#: The reason of reports that a shuffler deleted, and the age of keys that are never forgotten.
+LOST, NEVER = "lost", 1 << 62
 
 
 class Outcome(IntEnum):
@@ -43,13 +45,14 @@ class Outcome(IntEnum):
 
 
 class Post(NamedTuple):
-    """A checked request: reports of one task under one key."""
+    """A checked request: reports of one task under one key. A batch of a shuffler has a key that is never forgotten."""
 
     task: str
     period: int
     key: bytes
     n: int
     reports: bytes
+    for_ever: bool = False
 
     @property
     def checked(self) -> int:
@@ -123,6 +126,10 @@ class Store:
         """Return the counts of every period of a task."""
         raise NotImplementedError
 
+    def knows(self, task: str, key: bytes) -> bool:
+        """Return whether a key of a task was used."""
+        return bool(self._rows("select 1 from seen where task = ? and key = ?", self._known(task).number, key))
+
     def refused(self, task: str) -> dict[str, int]:
         """Return the numbers of refused frames of a task, by reason."""
         line = "select reason, n from refused where task = ? order by reason"
@@ -133,6 +140,11 @@ class Store:
         more = "on conflict (task, reason) do update set n = refused.n + excluded.n"
         rows = [(self._known(task).number, reason, n) for (task, reason), n in sorted(found.items())]
         run([(f"insert into refused values (?, ?, ?) {more}", rows)])
+
+    def note_lost(self, task: str, n: int) -> None:
+        """Record how many reports of a task its shuffler has deleted so far."""
+        line = "on conflict (task, reason) do update set n = excluded.n where refused.n < excluded.n"
+        self._change(f"insert into refused values (?, '{LOST}', ?) {line}", (self._known(task).number, n))
 
     def tick(self, run: Run) -> None:
         """Record how long the store ran; fails if nothing can be written."""

@@ -43,7 +43,8 @@ fresh as (
   insert into seen select task, key, checked, age from given on conflict do nothing returning task, key),
 kept as (
   insert into log (task, period, reports)
-  select task, period, string_agg(reports, ''::bytea) from given join fresh using (task, key) group by task, period)
+  select task, period, string_agg(reports, ''::bytea) from given join fresh using (task, key) group by task, period
+  having sum(octet_length(reports)) > 0)
 select task, key from fresh
 """
 #: Key of the advisory lock of the process that folds.
@@ -130,7 +131,7 @@ class PostgresStore(common.Store):
             [post.period for post in first.values()],
             [key for _, key in first],
             [post.checked for post in first.values()],
-            [self.ages.age(self._held[post.task].task) for post in first.values()],
+            [common.NEVER if post.for_ever else self.ages.age(self._held[post.task].task) for post in first.values()],
             [post.reports for post in first.values()],
         )
         try:

@@ -60,6 +60,8 @@ _FACT = "update fact set value = ? where name = ?"
 class SqliteStore(common.Store):
     """A folder with one SQLite file; see `open_store`."""
 
+    file, schema = FILE, _SCHEMA
+
     def __init__(self, folder: str | Path, *, serving: bool = False, segments: str | Path | None = None) -> None:
         super().__init__()
         self.folder = Path(folder).expanduser()
@@ -72,7 +74,7 @@ class SqliteStore(common.Store):
             self._lock = _only_one(self.folder) if serving else None
             self._base = self._open()
             with closing(self._base.cursor()) as cursor:
-                cursor.executescript(_SCHEMA)
+                cursor.executescript(self.schema)
         except DataSourceError:
             raise
         except (OSError, sqlite3.Error) as error:
@@ -90,7 +92,8 @@ class SqliteStore(common.Store):
         self._stale, self._emptying = True, False
 
     def _open(self) -> sqlite3.Connection:
-        base = sqlite3.connect(self.folder / FILE, isolation_level=None, check_same_thread=False, timeout=_PATIENCE)
+        place = self.folder / self.file
+        base = sqlite3.connect(place, isolation_level=None, check_same_thread=False, timeout=_PATIENCE)
         for line in (
             "journal_mode=wal", "synchronous=full", "cache_size=-65536", "journal_size_limit=67108864",
             "secure_delete=on",  # else folded reports and expired keys stay in free pages
@@ -106,7 +109,7 @@ class SqliteStore(common.Store):
     def _reading(self) -> Iterator[sqlite3.Connection]:
         """Open a separate connection that sees a snapshot of the store."""
         try:
-            with closing(sqlite3.connect(self.folder / FILE, isolation_level=None, timeout=_PATIENCE)) as base:
+            with closing(sqlite3.connect(self.folder / self.file, isolation_level=None, timeout=_PATIENCE)) as base:
                 base.execute("pragma query_only=on")
                 base.execute("begin")
                 yield base
@@ -131,12 +134,14 @@ class SqliteStore(common.Store):
         fresh: defaultdict[tuple[int, int], list[Post]] = defaultdict(list)
         places = {task: self._known(task) for task in {post.task for post in posts}}
         heads = {task: (held.number, self.ages.age(held.task)) for task, held in places.items()}
-        rows = [(heads[p.task][0], p.key, crc32(p.reports), heads[p.task][1]) for p in posts]
+        rows = [
+            (heads[p.task][0], p.key, crc32(p.reports), common.NEVER if p.for_ever else heads[p.task][1]) for p in posts
+        ]
         try:
             base.execute("begin immediate")
             outcomes = self._take(rows)
             for post, row, outcome in zip(posts, rows, outcomes, strict=True):
-                if outcome is Outcome.NEW:
+                if outcome is Outcome.NEW and post.n:
                     fresh[row[0], post.period].append(post)
             for (number, period), found in fresh.items():
                 head = segments.heads(found) if self.segments else None
@@ -238,6 +243,10 @@ class SqliteStore(common.Store):
             self._fold(run)
             self._folded_at = monotonic()
         self._forget(run)
+        self._empty(run)
+
+    def _empty(self, run: Run) -> None:
+        """Have the writer empty the write-ahead log if removed rows may be in it."""
         if self._stale:
             self._emptying = True
             run(())

@@ -100,12 +100,13 @@ class Draw:
             raise FormatError(f"a ledger line has a damaged draw of the law {law!r}")
         exact: dict[str, Any] = {
             name: math.inf if (name, facts[name]) == ("epsilon", "inf") else Fraction(facts[name])
-            for name in ("scale", "epsilon", "delta")
+            for name in ("scale", "epsilon", "delta", moves)
             if name in facts
         }
-        if any(value < 0 for value in exact.values()):
+        needed = {"epsilon"} if law in _STATED else {"scale", moves}
+        if not needed <= set(exact) or any(value < 0 for value in exact.values()):
             raise FormatError(f"a ledger line has a damaged draw of the law {law!r}")
-        return cls(law, moves=Fraction(facts.get(moves, 1)), rows=whole[0], number=number, bias=whole[1], **exact)
+        return cls(law, moves=exact.pop(moves, Fraction(1)), rows=whole[0], number=number, bias=whole[1], **exact)
 
 
 def privtree_loss(scale: Fraction, bias: int) -> Fraction:

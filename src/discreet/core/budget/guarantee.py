@@ -50,6 +50,8 @@ NEIGHBOURS: Mapping[str, str] = MappingProxyType(
 Payload: TypeAlias = bytes | bytearray | memoryview | Iterable[Any]
 
 _FORMAT, _FORMAT_VERSION = "discreet.guarantee", 2
+#: How a message about damaged declarations begins.
+DECLARATION = "the guarantee is damaged in its declarations"
 
 
 @dataclass(frozen=True)
@@ -214,7 +216,7 @@ class Guarantee:
     def from_json(cls, text: str | bytes) -> Guarantee:
         """Read a guarantee and add its ledger up afresh; a stated ε that does not match is refused."""
         try:
-            facts = json.loads(text)
+            facts = checks.read_json(text)
         except (ValueError, TypeError, RecursionError) as error:
             raise FormatError(f"not a Discreet guarantee: {error}") from None
         return cls.from_dict(facts)
@@ -240,7 +242,8 @@ class Guarantee:
         except KeyError as error:
             raise FormatError(f"the guarantee is damaged: the field {error} is missing") from None
         except (TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, DiscreetError) as error:
-            raise FormatError(f"the guarantee is damaged: {error}") from None
+            said = "" if str(error).startswith(DECLARATION) else "the guarantee is damaged: "
+            raise FormatError(f"{said}{error}") from None
         unknown = sorted(set(map(str, facts)) - set(found))
         if unknown:
             raise FormatError(f"the guarantee is damaged: unknown fields {unknown}")
@@ -448,7 +451,10 @@ def _domain_from_dict(facts: Mapping[str, Any]) -> Domain:
     unknown = sorted(set(map(str, facts)) - {"named", "columns", "unit", "functions", "impossible", "rules"})
     if unknown:
         raise FormatError(f"the guarantee is damaged: unknown fields {unknown} of the domain")
-    domain = Domain(**{name: told for name, told in facts.items() if name != "named"})
+    try:
+        domain = Domain(**{name: told for name, told in facts.items() if name != "named"})
+    except (TypeError, ValueError, AttributeError, ArithmeticError, LookupError, DiscreetError) as error:
+        raise FormatError(f"{DECLARATION}: {error}") from None
     return domain if facts["named"] else Domain._of(domain.columns, named=False, unit=domain.unit, facts=domain.facts)
 
 

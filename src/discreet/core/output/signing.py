@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from discreet.core.checks import read_json
 from discreet.core.output.files import write_whole
 from discreet.errors import DataSourceError, FormatError, MissingExtra
 
@@ -97,7 +98,7 @@ class PublicKey:
     def load(cls, path: str | Path) -> PublicKey:
         """Read a public key as `discreet key create` writes it."""
         try:
-            facts = json.loads(Path(path).expanduser().read_bytes())
+            facts = read_json(Path(path).expanduser().read_bytes())
             made = cls(facts["name"], bytes.fromhex(facts["public_key"]))
             if made.to_dict() != facts or len(made.raw) != 32 or not isinstance(made.name, str):
                 raise ValueError
@@ -137,11 +138,15 @@ class Signature:
         facts = {"format": _SIGNATURE, "format_version": _VERSION, "statement": self.statement.to_dict()}
         return {**facts, "public_key": self.key.raw.hex(), "signature": self.signature.hex()}
 
+    def to_json(self) -> str:
+        """Return one line, as a page carries it."""
+        return json.dumps(self.to_dict(), separators=(",", ":"), ensure_ascii=False)
+
     @classmethod
     def from_json(cls, text: str | bytes) -> Signature:
         """Read a signature strictly: other fields, or other forms of them, are refused."""
         try:
-            facts = json.loads(text)
+            facts = read_json(text)
             told = {**facts["statement"]}
             told |= {name: tuple((f["name"], f["sha256"]) for f in told[name]) for name in ("files", "pages")}
             made = cls(Statement(**told), PublicKey(told["name"], bytes.fromhex(facts["public_key"])),

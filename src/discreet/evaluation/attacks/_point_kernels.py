@@ -12,7 +12,7 @@ _NEGLIGIBLE = -45.0
 
 
 @inlined
-def _far(a: Any, i: int, b: Any, j: int) -> float:  # pragma: no cover
+def _far(a: Any, i: int, b: Any, j: int) -> float:
     total = 0.0
     for axis in range(a.shape[1]):
         gap = a[i, axis] - b[j, axis]
@@ -21,7 +21,7 @@ def _far(a: Any, i: int, b: Any, j: int) -> float:  # pragma: no cover
 
 
 @jit
-def log_sums(x: Any, z: Any, offsets: Any, rate: float) -> Any:  # pragma: no cover
+def log_sums(x: Any, z: Any, offsets: Any, rate: float) -> Any:
     """Return log Σ_i exp(offset_i - rate |x - z_i|) for each row of x."""
     found = np.empty(x.shape[0])
     for t in range(x.shape[0]):
@@ -38,8 +38,7 @@ def log_sums(x: Any, z: Any, offsets: Any, rate: float) -> Any:  # pragma: no co
 
 
 @jit
-def posterior(z: Any, prior: Any, rate: float) -> Any:  # pragma: no cover
-    """Return the posterior mean of each row of z."""
+def posterior(z: Any, prior: Any, rate: float) -> Any:
     m, d = prior.shape
     guess, weight = np.zeros((z.shape[0], d)), np.empty(m)
     for t in range(z.shape[0]):
@@ -60,9 +59,7 @@ def posterior(z: Any, prior: Any, rate: float) -> Any:  # pragma: no cover
 
 
 @jit
-def unlinked(
-    known: Any, values: Any, step: float, z_known: Any, z_secret: Any, offsets: Any, rate: float
-) -> Any:  # pragma: no cover
+def unlinked(known: Any, values: Any, step: float, z_known: Any, z_secret: Any, offsets: Any, rate: float) -> Any:
     """Return log Σ_i exp(offset_i - rate |(known, v) - z_i|) for each person and candidate value v of the secret.
 
     A value stands for the interval of width ``step`` around it, and a point counts by its distance from the interval:

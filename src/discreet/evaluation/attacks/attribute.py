@@ -24,19 +24,10 @@ _BLOCK = 2**21
 
 
 def attribute_attack(
-    artifact: Any,
-    originals: Any,
-    control: Any,
-    *,
-    column: int | str,
-    reference: Any,
-    metric: Any = None,
-    rate: Any = None,
-    linked: bool = True,
-    within: float | None = None,
-    confidence: float = 0.95,
+    artifact: Any, originals: Any, control: Any, *, column: int | str, reference: Any, metric: Any = None,
+    rate: Any = None, linked: bool = True, within: float | None = None, confidence: float = 0.95,
     random_state: Any = None,
-) -> GuessResult:
+) -> GuessResult:  # fmt: skip
     """Guess one column of people whose other columns are known.
 
     Parameters
@@ -160,7 +151,6 @@ class SecretPrior:
         return cls(rest / widths, widths, values, spread + 1e-12, bool(labels))
 
     def log_density(self, rest: FloatArray) -> FloatArray:
-        """Return the log density of each value for each person, up to a constant."""
         out = np.empty((len(rest), len(self.values)))
         size = max(1, _BLOCK // len(self.known))
         for start in range(0, len(rest), size):
@@ -174,7 +164,6 @@ class SecretPrior:
         return out
 
     def guess(self, rest: FloatArray, evidence: FloatArray | None = None) -> FloatArray:
-        """Return the posterior median, or the likeliest category."""
         density = self.log_density(rest)
         if evidence is not None:
             density = density + evidence
@@ -185,7 +174,6 @@ class SecretPrior:
 
 
 def _from_point(points: FloatArray, rest: FloatArray, public: FloatArray, secret: int, rate: float) -> FloatArray:
-    """Guess with each person's own point."""
     prior = SecretPrior.of(public, secret, 0)
     squared = ((np.delete(points, secret, 1) - rest) ** 2).sum(axis=1)
     gaps = points[:, secret, None] - prior.values
@@ -193,7 +181,6 @@ def _from_point(points: FloatArray, rest: FloatArray, public: FloatArray, secret
 
 
 def _from_points(points: FloatArray, rest: FloatArray, public: FloatArray, secret: int, rate: float) -> FloatArray:
-    """Guess with all points, without knowing whose is whose."""
     prior = SecretPrior.of(public, secret, 0)
     others, own = np.ascontiguousarray(np.delete(points, secret, 1)), np.ascontiguousarray(points[:, secret])
     stranger = -stranger_density(points, public, rate)

@@ -16,12 +16,10 @@ _FINE = 2**52
 
 
 def uniforms(shape: int | tuple[int, ...], stream: noise.Generator) -> FloatArray:
-    """Draw numbers strictly between 0 and 1."""
     return (np.asarray(noise.below(_FINE, size=shape, rng=stream), np.float64) + 0.5) / _FINE
 
 
 def directions(rows: int, dimension: int, stream: noise.Generator) -> FloatArray:
-    """Draw uniform unit vectors."""
     normal = special.ndtri(uniforms((rows, dimension), stream))
     unit: FloatArray = normal / np.linalg.norm(normal, axis=1, keepdims=True)
     return unit
@@ -34,13 +32,11 @@ def isotropic(rows: int, dimension: int, rate: float, stream: noise.Generator) -
 
 
 def order(n: int, stream: noise.Generator) -> IntArray:
-    """Draw a random order of n items."""
     found: IntArray = np.argsort(noise.below(2**62, size=n, rng=stream), kind="stable")
     return found
 
 
 def half(n: int, stream: noise.Generator) -> BoolArray:
-    """Mark a random half of n items; the smaller part if n is odd."""
     marked = np.zeros(n, bool)
     marked[order(n, stream)[: n // 2]] = True
     return marked
@@ -55,6 +51,5 @@ def others(n: int, stream: noise.Generator) -> IntArray:
 
 
 def seed(stream: noise.Generator) -> int:
-    """Draw a seed for a library that takes whole numbers."""
     drawn: Any = noise.below(2**31 - 1, rng=stream)
     return int(drawn)

@@ -44,7 +44,6 @@ class LawSpace:
 
     @property
     def expected_noise(self) -> float:
-        """Mean length of the noise, n/rate."""
         return self.law.dimension / self.law.rate
 
     @classmethod
@@ -83,7 +82,6 @@ def _falls_with_distance(law: NoiseLaw) -> bool:
 
 
 def records(name: str, value: Any, width: int | None = None, least: int = 1) -> FloatArray:
-    """Return a copy of people's records as finite numbers; refuse gaps, which an evaluator may."""
     matrix = read_matrix(name, value, width).copy()
     if not np.isfinite(matrix).all():
         raise InvalidArgument(name, "gaps or infinite numbers", "a table of finite numbers", "leaving those rows out")

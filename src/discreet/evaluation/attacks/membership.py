@@ -94,7 +94,6 @@ def _expected(synopsis: Synopsis, reference: FloatArray) -> tuple[FloatArray, Fl
 
 
 def leaves(synopsis: Synopsis, records: FloatArray) -> IntArray:
-    """Return the leaf of each record, in coordinates of the domain; -1 where none is listed."""
     rows = synopsis.domain.clamp(records)
     # The domain's upper end belongs to the last leaf.
     rows = np.minimum(rows, np.nextafter(synopsis.domain.high, synopsis.domain.low))
@@ -128,18 +127,10 @@ _KINDS = ("auto", "points", "synopsis", "centers")
 
 
 def membership_attack(
-    artifact: Any,
-    members: Any,
-    non_members: Any,
-    *,
-    kind: str = "auto",
-    metric: Any = None,
-    rate: Any = None,
-    reference: Any = None,
-    score: Callable[[Any, FloatArray], Any] | None = None,
-    confidence: float = 0.95,
+    artifact: Any, members: Any, non_members: Any, *, kind: str = "auto", metric: Any = None, rate: Any = None,
+    reference: Any = None, score: Callable[[Any, FloatArray], Any] | None = None, confidence: float = 0.95,
     random_state: Any = None,
-) -> ScoredAttack:
+) -> ScoredAttack:  # fmt: skip
     """Distinguish people whose records are in a release from people whose records are not.
 
     Parameters
@@ -213,7 +204,6 @@ def _kind(artifact: Any, kind: str) -> str:
 
 
 def _likelihood(artifact: Any, kind: str, metric: Any, rate: Any, public: FloatArray | None, width: int) -> Scorer:
-    """Return the scorer that uses the distribution of the noise."""
     if kind == "synopsis":
         return synopsis_ratio(_synopsis(artifact, width), public)
     if kind == "centers":

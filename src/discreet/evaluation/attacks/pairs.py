@@ -12,20 +12,17 @@ _PORTION = 256
 
 
 def portions(work: Callable[[FloatArray], Any], rows: FloatArray) -> list[Any]:
-    """Return the results for portions of rows, in order."""
     pieces = [np.ascontiguousarray(rows[start : start + _PORTION]) for start in range(0, len(rows), _PORTION)]
     return list(in_order(work, pieces))
 
 
 def log_sums(x: FloatArray, z: FloatArray, rate: float, offsets: FloatArray | None = None) -> FloatArray:
-    """Return log Σ_i exp(offset_i - rate |x - z_i|) for each row of x."""
     inner = np.ascontiguousarray(z)
     shift = np.zeros(len(z)) if offsets is None else offsets
     return np.concatenate(portions(lambda part: kernels.log_sums(part, inner, shift, rate), x))
 
 
 def posterior(z: FloatArray, prior: FloatArray, rate: float) -> FloatArray:
-    """Return the posterior mean of a record given its noisy point."""
     inner = np.ascontiguousarray(prior)
     return np.concatenate(portions(lambda part: kernels.posterior(part, inner, rate), z))
 

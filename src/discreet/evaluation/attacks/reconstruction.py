@@ -46,15 +46,9 @@ class GuessResult(ScoredAttack):
 
     @classmethod
     def of(
-        cls,
-        name: str,
-        errors: tuple[FloatArray, FloatArray, FloatArray],
-        within: float,
-        blind: ScoredAttack,
-        confidence: float,
-        facts: dict[str, Any],
-        **more: Any,
-    ) -> Any:
+        cls, name: str, errors: tuple[FloatArray, FloatArray, FloatArray], within: float, blind: ScoredAttack,
+        confidence: float, facts: dict[str, Any], **more: Any,
+    ) -> Any:  # fmt: skip
         """Make a result from the errors of attack, control and baseline. Everyone is judged."""
         named = {"errors": errors[0], "control_errors": errors[1], "prior_errors": errors[2], **more}
         facts = {**facts, "within": within}
@@ -156,16 +150,9 @@ class ReconstructionResult(GuessResult):
 
 
 def reconstruction_attack(
-    released: Any,
-    originals: Any,
-    *,
-    reference: Any,
-    metric: Any = None,
-    rate: Any = None,
-    within: float | None = None,
-    confidence: float = 0.95,
-    random_state: Any = None,
-) -> ReconstructionResult:
+    released: Any, originals: Any, *, reference: Any, metric: Any = None, rate: Any = None,
+    within: float | None = None, confidence: float = 0.95, random_state: Any = None,
+) -> ReconstructionResult:  # fmt: skip
     """Guess every record from its noisy point: the posterior mean.
 
     Parameters
@@ -223,7 +210,6 @@ def reconstruction_attack(
 def reconstruct(
     points: FloatArray, public: FloatArray, rate: float, stream: noise.Generator
 ) -> tuple[FloatArray, float]:
-    """Return the guesses of the attacker, and the share of the posterior mean in them."""
     chosen = draws.half(len(public), stream)
     rehearsed = public[chosen][:_REHEARSED]
     noisy = rehearsed + draws.isotropic(len(rehearsed), public.shape[1], rate, stream)

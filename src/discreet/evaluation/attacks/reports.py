@@ -13,14 +13,9 @@ from discreet.evaluation.attacks.roc import AttackResult, Rate
 
 
 def best_guess(
-    reports: Any,
-    values: Any,
-    candidates: Any,
-    *,
-    attacks: int = 2000,
-    confidence: float = 0.95,
+    reports: Any, values: Any, candidates: Any, *, attacks: int = 2000, confidence: float = 0.95,
     random_state: Any = None,
-) -> AttackResult:
+) -> AttackResult:  # fmt: skip
     """Guess the value behind each report: the candidate that this report alone makes most frequent.
 
     Parameters

@@ -358,7 +358,6 @@ def _placements(scores: FloatArray, others: FloatArray) -> FloatArray:
 
 
 def roc_curve(scores: FloatArray, control_scores: FloatArray) -> Roc:
-    """Return the shares called members at every distinct score."""
     # By rank, since scores may be infinite.
     values, ranks = np.unique(np.concatenate([scores, control_scores]), return_inverse=True)
     truth = np.repeat([1, 0], [len(scores), len(control_scores)])
@@ -381,16 +380,10 @@ def best_threshold(scores: FloatArray, control_scores: FloatArray) -> float:
 
 
 def split(
-    name: str,
-    scores: FloatArray,
-    control_scores: FloatArray,
-    stream: noise.Generator,
-    *,
-    confidence: float,
-    halves: tuple[BoolArray, BoolArray] | None = None,
-    blind: ScoredAttack | None = None,
+    name: str, scores: FloatArray, control_scores: FloatArray, stream: noise.Generator, *, confidence: float,
+    halves: tuple[BoolArray, BoolArray] | None = None, blind: ScoredAttack | None = None,
     facts: dict[str, Any] | None = None,
-) -> ScoredAttack:
+) -> ScoredAttack:  # fmt: skip
     """Fix the threshold on a random half of both groups and judge on the other half."""
     fixed = halves or (draws.half(len(scores), stream), draws.half(len(control_scores), stream))
     threshold = best_threshold(scores[fixed[0]], control_scores[fixed[1]])

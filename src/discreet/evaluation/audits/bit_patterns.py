@@ -85,7 +85,6 @@ class BitPatterns:
 
 
 def _trailing_zeros(whole: WordArray) -> FloatArray:
-    """Count trailing zeros of whole numbers; 0 for 0."""
     with np.errstate(over="ignore"):
         lowest = whole & (~whole + np.uint64(1))
     return np.where(whole == 0, 0.0, np.frexp(np.maximum(lowest, np.uint64(1)).astype(np.float64))[1] - 1.0)

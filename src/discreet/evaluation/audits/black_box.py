@@ -45,7 +45,6 @@ class Game:
     batch: bool
 
     def releases(self, side: int, size: int, *place: int) -> Any:
-        """Return ``size`` releases of one input, as a list or an array."""
         rng = numpy_stream(self.root, side, *place)
         if not self.batch:
             return [self.mechanism(self.inputs[side], rng) for _ in range(size)]
@@ -60,7 +59,6 @@ class Game:
         return found
 
     def portion(self, features: FeatureMap, columns: Any, side: int, size: int, *place: int) -> FloatArray:
-        """Return the features of ``size`` releases."""
         releases = self.releases(side, size, *place)
         found = features.batch(releases) if self.batch else np.array([features(r) for r in releases], np.float64)
         found = found.reshape(size, len(features.names))
@@ -113,7 +111,6 @@ class Runner:
             self._started = True
 
     def _portions(self, phase: int, place: int, wave: list[int]) -> list[FloatArray]:
-        """Return the features of portions of releases, for both inputs in turn."""
         both = [(i, size, side) for i, size in enumerate(wave) for side in (0, 1)]
         jobs = [(self.features, self.columns, side, size, phase, place + i) for i, size, side in both]
         if len(wave) > 1:
@@ -144,21 +141,11 @@ _LEAST, _FEWEST = 50, 10
 
 
 def audit(
-    mechanism: Callable[..., Any],
-    data: Any,
-    neighbour: Any,
-    trials: int = 100_000,
-    confidence: float = 0.99,
-    *,
-    epsilon: float | None = None,
-    delta: float = 0.0,
-    features: Callable[[Any], Any] | None = None,
-    batch: bool = False,
-    workers: int | None = None,
-    time_budget: float | None = None,
-    progress: bool | None = None,
+    mechanism: Callable[..., Any], data: Any, neighbour: Any, trials: int = 100_000, confidence: float = 0.99, *,
+    epsilon: float | None = None, delta: float = 0.0, features: Callable[[Any], Any] | None = None,
+    batch: bool = False, workers: int | None = None, time_budget: float | None = None, progress: bool | None = None,
     random_state: object = None,
-) -> AuditResult:
+) -> AuditResult:  # fmt: skip
     """Bound the ε of a mechanism from below by running it on two neighbouring inputs.
 
     Parameters
@@ -256,10 +243,7 @@ def _screen(runner: Runner, begun: float, seconds: float | None) -> IntArray | N
     """Reduce many features to the first ones and those whose means differ most, on separate runs."""
     if len(runner.features.names) <= _MOST_FEATURES:
         return None
-    kept: tuple[list[FloatArray], list[FloatArray]] = ([], [])
-    deadline = None if seconds is None else begun + 0.1 * seconds
-    runner.run(_SCREEN, _SCREENED, lambda side, X: kept[side].append(X), deadline=deadline)
-    tables = [np.concatenate(part) for part in kept]
+    _, tables = _gathered(runner, _SCREEN, _SCREENED, None if seconds is None else begun + 0.1 * seconds)
     known = [np.isfinite(x) for x in tables]
     counts = [np.maximum(k.sum(axis=0), 1) for k in known]
     means = [np.where(k, x, 0.0).sum(axis=0) / c for x, k, c in zip(tables, known, counts, strict=True)]
@@ -275,16 +259,21 @@ def _screen(runner: Runner, begun: float, seconds: float | None) -> IntArray | N
 def _choose(
     runner: Runner, pairs: int, names: tuple[str, ...], miss: float, delta: float, begun: float, seconds: float | None
 ) -> tuple[int, Event]:
-    kept: tuple[list[FloatArray], list[FloatArray]] = ([], [])
     deadline = None if seconds is None else begun + 0.4 * seconds
-    done = runner.run(_CHOOSE, pairs, lambda side, X: kept[side].append(X), deadline=deadline, ahead=pairs)
-    first, second = (np.concatenate(part) for part in kept)
-    seed = runner.game.root % 2**32
-    return done, choose(first, second, names, miss=miss, delta=delta, seed=seed)
+    done, tables = _gathered(runner, _CHOOSE, pairs, deadline, pairs)
+    return done, choose(tables[0], tables[1], names, miss=miss, delta=delta, seed=runner.game.root % 2**32)
+
+
+def _gathered(
+    runner: Runner, phase: int, pairs: int, deadline: float | None, ahead: int = 0
+) -> tuple[int, list[FloatArray]]:
+    """Return how many releases of each input were made, and their features."""
+    kept: tuple[list[FloatArray], list[FloatArray]] = ([], [])
+    done = runner.run(phase, pairs, lambda side, X: kept[side].append(X), deadline=deadline, ahead=ahead)
+    return done, [np.concatenate(part) for part in kept]
 
 
 def _affordable(pairs: int, speed: float, begun: float, seconds: float | None) -> int:
-    """Return how many runs to count; fixed before the first of them."""
     if seconds is None:
         return pairs
     left = begun + seconds - time.monotonic()
@@ -292,10 +281,6 @@ def _affordable(pairs: int, speed: float, begun: float, seconds: float | None) -
 
 
 def _count(runner: Runner, pairs: int, event: Event) -> tuple[int, int]:
-    hits = [0, 0]
-
-    def take(side: int, X: FloatArray) -> None:
-        hits[side] += event.count(X)
-
-    runner.run(_COUNT, pairs, take)
-    return hits[0], hits[1]
+    hits: tuple[list[int], list[int]] = ([], [])
+    runner.run(_COUNT, pairs, lambda side, X: hits[side].append(event.count(X)))
+    return sum(hits[0]), sum(hits[1])

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.core import BoolArray, FloatArray, IntArray, WordArray
+from discreet.core import AnyArray, FloatArray, IntArray, WordArray
 from discreet.evaluation.audits.result import quick_bounds
 from discreet.evaluation.threads import one_thread
 
@@ -42,7 +42,6 @@ class Coordinate:
         return np.where(np.isnan(values), -np.inf, values)
 
     def words(self, cut: float, above: bool) -> str:
-        """Describe the event."""
         return f"{self.name} {'≥' if above else '≤'} {cut:.10g}"
 
 
@@ -55,7 +54,7 @@ class CellRatio:
         both = np.concatenate([a, b])
         values, counts = np.unique(both, return_counts=True)
         self.values = values[counts >= 2]
-        loose = np.sort(both[~_among(self.values, both)])
+        loose = np.sort(both[_place(self.values, both) < 0])
         n_bins = min(_BINS, len(loose) // 50)
         places = np.linspace(0, max(len(loose) - 1, 0), max(n_bins, 1) + 1)[1:-1].astype(np.int64)
         self.edges = np.unique(loose[places])
@@ -70,12 +69,8 @@ class CellRatio:
         return np.where(np.isnan(values), _GONE, values)
 
     def cells(self, values: FloatArray) -> IntArray:
-        """Return the cell of each value."""
-        binned = len(self.values) + np.searchsorted(self.edges, values, side="right")
-        if not len(self.values):
-            return np.asarray(binned, np.int64)
-        place = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
-        return np.where(self.values[place] == values, place, binned)
+        place = _place(self.values, values)
+        return np.where(place >= 0, place, len(self.values) + np.searchsorted(self.edges, values, side="right"))
 
     def of(self, X: FloatArray) -> FloatArray:
         """Return log ratios, shrunk towards 0 where they rest on few releases."""
@@ -83,7 +78,6 @@ class CellRatio:
         return found
 
     def words(self, cut: float, above: bool) -> str:
-        """Describe the event by its cells."""
         held = self.sure >= cut if above else self.sure <= cut
         chosen = np.flatnonzero(held & (self.shares > 0))
         chosen = chosen[np.argsort(-self.shares[chosen], kind="stable")]
@@ -108,22 +102,16 @@ class JointRatio:
         keys, counts = np.unique(np.concatenate([a, b]), return_counts=True)
         self.keys = keys[counts >= 2]
         self.repeated = float(counts[counts >= 2].sum()) / max(len(a) + len(b), 1)
-        here, there = (np.bincount(self._place(part), minlength=len(self.keys) + 1)[:-1] for part in (a, b))
+        places = [_place(self.keys, part) for part in (a, b)]
+        here, there = (np.bincount(place[place >= 0], minlength=len(self.keys)) for place in places)
         self.sure = np.append(shrunk(_log_ratio(here, there), here, there), 0.0)
-
-    def _place(self, keys: WordArray) -> IntArray:
-        if not len(self.keys):
-            return np.zeros(len(keys), np.int64)
-        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[place] == keys, place, len(self.keys))
 
     def of(self, X: FloatArray) -> FloatArray:
         """Return log ratios; 0 for a release not seen before."""
-        found: FloatArray = self.sure[self._place(row_keys(X))]
+        found: FloatArray = self.sure[_place(self.keys, row_keys(X))]  # the last is for none
         return found
 
     def words(self, cut: float, above: bool) -> str:
-        """Describe the event."""
         count = int((self.sure[:-1] >= cut).sum() if above else (self.sure[:-1] <= cut).sum())
         return f"the release is one of {count:,} exact outcomes"
 
@@ -135,14 +123,12 @@ class SumOfRatios:
         self.ratios = ratios
 
     def of(self, X: FloatArray) -> FloatArray:
-        """Return the sums."""
         found = np.zeros(len(X))
         for ratio in self.ratios:
             found += ratio.logs[ratio.cells(ratio._read(X))]
         return found
 
     def words(self, cut: float, above: bool) -> str:
-        """Describe the event."""
         return f"the log-likelihood ratios of {len(self.ratios)} features add up to {'≥' if above else '≤'} {cut:.6g}"
 
 
@@ -181,17 +167,14 @@ class Classifier:
         return np.concatenate([scaled, gone.astype(np.float64)], axis=1)
 
     def of(self, X: FloatArray) -> FloatArray:
-        """Return the decision values."""
         with one_thread():
             return np.asarray(self.model.decision_function(self._inputs(X)[:, self.kept]), np.float64)
 
     def words(self, cut: float, above: bool) -> str:
-        """Describe the event."""
         return f"the score of a {self.kind} on all features {'≥' if above else '≤'} {cut:.6g}"
 
 
 def row_keys(X: FloatArray) -> WordArray:
-    """Return a 64-bit hash of each row. A collision makes an event coarser, not wrong."""
     bits = np.ascontiguousarray(X + 0.0).view(np.uint64)  # + 0.0 makes -0.0 equal to 0.0
     keys = np.full(len(X), _MIX[1], np.uint64)
     with np.errstate(over="ignore"):
@@ -214,11 +197,12 @@ def _log_ratio(here: IntArray, there: IntArray) -> FloatArray:
     return found
 
 
-def _among(sorted_values: FloatArray, values: FloatArray) -> BoolArray:
-    if not len(sorted_values):
-        return np.zeros(len(values), bool)
-    place = np.minimum(np.searchsorted(sorted_values, values), len(sorted_values) - 1)
-    return np.asarray(sorted_values[place] == values)
+def _place(ordered: AnyArray, values: AnyArray) -> IntArray:
+    """Return the place of each value among sorted ones, -1 for others."""
+    if not len(ordered):
+        return np.full(len(values), -1)
+    place = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
+    return np.where(ordered[place] == values, place, -1)
 
 
 # Scores are fitted on the first part of the releases. Every score, cut and direction is tried on the second part, by
@@ -246,13 +230,11 @@ class Event:
     expected: float
 
     def count(self, X: FloatArray) -> int:
-        """Return how many releases are in the event."""
         scores = self.score.of(X)
         return int((scores >= self.cut if self.above else scores <= self.cut).sum())
 
     @property
     def words(self) -> str:
-        """The event in words."""
         return self.score.words(self.cut, self.above)
 
 

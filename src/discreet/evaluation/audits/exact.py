@@ -144,7 +144,6 @@ def _chances(law: Any) -> dict[Any, Any]:
 
 
 def _worst(pairs: list[tuple[Any, Any]]) -> tuple[int, Any]:
-    """Return where the ratio of the larger to the smaller probability is largest, and that ratio; None if infinite."""
     place, worst = 0, Fraction(1)
     for i, (p, q) in enumerate(pairs):
         low, high = min(p, q), max(p, q)

@@ -40,7 +40,6 @@ class OneByOne:
         raise NotImplementedError
 
     def batch(self, releases: Any) -> FloatArray:
-        """Return one row per release."""
         return np.array([self(r) for r in releases], np.float64).reshape(len(releases), len(self.names))
 
 
@@ -64,7 +63,6 @@ class NumberFeatures(OneByOne):
         return found
 
     def batch(self, releases: Any) -> FloatArray:
-        """Return one row per release."""
         if not isinstance(releases, np.ndarray) or releases.dtype.kind not in "buif":
             return super().batch(releases)
         table = releases.reshape(len(releases), -1).astype(np.float64)
@@ -98,7 +96,6 @@ class PointFeatures(OneByOne):
         return found
 
     def batch(self, releases: Any) -> FloatArray:
-        """Return one row per release."""
         if not isinstance(releases, np.ndarray) or releases.dtype.kind not in "buif" or releases.ndim < 2:
             return super().batch(releases)
         points = releases.reshape(len(releases), -1, self.columns).astype(np.float64)
@@ -136,7 +133,6 @@ class OwnFeatures:
         return found
 
     def batch(self, releases: Any) -> FloatArray:
-        """Return one row per release."""
         found = self._read(self.function(releases))
         if found.size != len(releases) * len(self.names) or len(found) != len(releases):
             expected = f"{len(releases)} rows of {len(self.names)} numbers for a batch of {len(releases)} releases"
@@ -164,7 +160,6 @@ def flatten(release: Any) -> FloatArray:
 
 
 def number_of(value: Any) -> float:
-    """Return a single value as a number."""
     if value is None:
         return math.nan
     if isinstance(value, (int, float, Real, np.bool_)):

@@ -123,7 +123,6 @@ def _holds(lower: FloatArray, upper: FloatArray, place: FloatArray, top: FloatAr
 
 
 def _place(domain: Domain, record: Any) -> FloatArray | None:
-    """Return the coordinates of a record in a domain; None if it has none."""
     if isinstance(record, dict):
         cells = [record.get(c.name) for c in domain]
     else:
@@ -219,7 +218,6 @@ def as_table(release: Any) -> pa.Table | None:
 
 
 def _numbers(cells: list[Any]) -> list[float]:
-    """Return all numbers in cells, including those in the text of an interval."""
     found: list[float] = []
     for cell in cells:
         if isinstance(cell, str):
@@ -256,7 +254,6 @@ def differing(data: Any, neighbour: Any) -> tuple[list[Any], list[Any]]:
 
 
 def _records(data: Any) -> list[Any] | None:
-    """Return the rows of an input."""
     if isinstance(data, (bool, int, float, str, np.generic)):
         return [data.item() if isinstance(data, np.generic) else data]
     if isinstance(data, pa.Table):
@@ -271,7 +268,6 @@ def _records(data: Any) -> list[Any] | None:
 
 
 def _as_vector(record: Any, size: int) -> FloatArray | None:
-    """Return a record as ``size`` numbers; None if it is something else."""
     values = list(record.values()) if isinstance(record, dict) else record
     values = values.tolist() if isinstance(values, np.ndarray) else values
     cells = list(values) if isinstance(values, (tuple, list)) else [values]

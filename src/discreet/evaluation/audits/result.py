@@ -95,7 +95,6 @@ def _chance(n: int, mean: float, epsilon: float, claimed: float, miss: float, de
 
 
 def read_claim(epsilon: object) -> float | None:
-    """Check a claimed ε, which may be 0 or infinite; None without a claim."""
     if epsilon is None:
         return None
     if isinstance(epsilon, (int, float)) and not isinstance(epsilon, bool) and epsilon == 0:
@@ -104,7 +103,6 @@ def read_claim(epsilon: object) -> float | None:
 
 
 def read_delta(delta: object) -> float:
-    """Check a δ from 0 to below 1."""
     number = float(checks.probability("delta", delta, closed=True))
     if number == 1:
         raise InvalidArgument("delta", delta, "less than 1", "delta=1e-6")

@@ -1,7 +1,5 @@
 """Two tables in the same form: a row of numbers per record, categories as numbers, NaN for missing values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -49,12 +47,10 @@ class Columns:
 
     @property
     def widths(self) -> FloatArray:
-        """Range of each column of numbers; 1 for categories and constants."""
         one = [isinstance(k, Categorical) or k.high <= _next(k.low) for k in self.kinds]
         return np.array([1.0 if alone else k.high - k.low for alone, k in zip(one, self.kinds, strict=True)])
 
     def read(self, label: str, table: Any) -> FloatArray:
-        """Return the rows of a table: shape (rows, columns)."""
         source = engines.open(table)
         if self.domain is None:
             return self._numbered(label, _present(read_columns(source, self.names)))
@@ -105,7 +101,6 @@ class Columns:
 def read_tables(
     tables: Mapping[str, Source], domain: Domain | None, names: Sequence[str] | None
 ) -> tuple[Columns, list[FloatArray]]:
-    """Read the columns that all tables have, or the named ones. The first table is the real one."""
     known = list(dict.fromkeys(name for label in ("real", "synthetic") for name in tables[label].names))
     left_out = {name: reason for name in known if (reason := _absent(name, tables, domain))}
     for name in names or ():
@@ -132,7 +127,6 @@ def read_tables(
 
 
 def _absent(name: str, tables: Mapping[str, Source], domain: Domain | None) -> str:
-    """Return why a column cannot be compared; empty if it can."""
     where = next((label for label, table in tables.items() if name not in table.names), None)
     if where is not None:
         return f"is not in the {where} table"
@@ -193,5 +187,4 @@ def _coded(column: Any, kind: Numeric | Categorical) -> FloatArray:
 
 
 def drawn(values: FloatArray, most: int, order: Callable[[int], IntArray]) -> FloatArray:
-    """Return at most ``most`` rows, drawn without replacement."""
     return values if len(values) <= most else values[order(len(values))[:most]]

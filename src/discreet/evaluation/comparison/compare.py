@@ -1,7 +1,5 @@
 """Comparison of a synthetic table with the real one: accuracy, copies, membership."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -201,25 +199,12 @@ def comparison_rows(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def compare_tables(
-    real: Any,
-    synthetic: Any,
-    *,
-    domain: Domain | None = None,
-    target: str | None = None,
-    columns: Sequence[str] | None = None,
-    holdout: Any = None,
-    bins: int = 16,
-    edges: str = "even",
-    triples: int = 500,
-    queries: int = 300,
-    max_rows: int = 10_000,
-    release: Callable[[Any, int], Any] | None = None,
-    epsilon: float | None = None,
-    delta: float = 0.0,
-    shadows: int = 16,
-    confidence: float = 0.95,
+    real: Any, synthetic: Any, *, domain: Domain | None = None, target: str | None = None,
+    columns: Sequence[str] | None = None, holdout: Any = None, bins: int = 16, edges: str = "even",
+    triples: int = 500, queries: int = 300, max_rows: int = 10_000, release: Callable[[Any, int], Any] | None = None,
+    epsilon: float | None = None, delta: float = 0.0, shadows: int = 16, confidence: float = 0.95,
     random_state: Any = None,
-) -> TableComparison:
+) -> TableComparison:  # fmt: skip
     """Compare a synthetic table with the real one. Not private: for people who may see both.
 
     Parameters

@@ -3,8 +3,6 @@
 Histogram gradient boosting (scikit-learn) takes numbers, categories and missing values as they are. No tuning.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -49,7 +47,6 @@ class Propensity(Told):
     pmse_ratio: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
         return {**asdict(self), "auc_interval": list(self.auc_interval)}
 
 
@@ -114,11 +111,9 @@ class Utility(Told):
 
     @property
     def loss(self) -> float:
-        """Quality lost by training on synthetic rows."""
         return self.on_real - self.on_synthetic
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
         return {**asdict(self), "loss": self.loss, "loss_interval": list(self.loss_interval)}
 
 
@@ -190,7 +185,6 @@ def _accuracy(truth: FloatArray, guess: FloatArray) -> float:
 def _fitted(
     kind: Callable[..., Any], X: FloatArray, y: Any, numeric: BoolArray, stream: noise.Generator
 ) -> tuple[Any, BoolArray]:
-    """Return a booster, and the columns that have any value."""
     kept = np.asarray((~np.isnan(X)).any(axis=0))
     if not kept.any():
         X, kept = np.zeros_like(X), np.ones(X.shape[1], bool)

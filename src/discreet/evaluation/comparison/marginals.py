@@ -4,8 +4,6 @@ The error of a set of columns is the total variation: half the sum of the absolu
 cells. 0 is the same distribution, 1 has nothing in common.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -33,15 +31,12 @@ class MarginalError(Told):
 
     @property
     def mean(self) -> float:
-        """Mean over the sets; NaN without any."""
         return float(self.errors.mean()) if len(self.errors) else float("nan")
 
     def worst(self, n: int = 5) -> list[tuple[tuple[str, ...], float]]:
-        """Return the sets with the largest errors."""
         return [(self.sets[i], float(self.errors[i])) for i in np.argsort(-self.errors, kind="stable")[:n]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
         largest = [{"columns": list(names), "error": error} for names, error in self.worst(10)]
         return {"mean": self.mean, "sets": len(self.sets), "sampling": self.sampling, "worst": largest}
 
@@ -49,7 +44,6 @@ class MarginalError(Told):
 def marginal_errors(
     names: Sequence[str], real: IntArray, other: IntArray, again: IntArray, sizes: IntArray, chosen: Sequence[Any]
 ) -> MarginalError:
-    """Compare the counts of sets of columns, given as positions; ``again`` are real rows drawn again."""
     tables = [np.ascontiguousarray(cells) for cells in (real, other, again)]
     errors, sampling = np.empty(len(chosen)), np.empty(len(chosen))
     for i, columns in enumerate(chosen):
@@ -76,7 +70,6 @@ def _joint(cells: IntArray, columns: Sequence[int], sizes: IntArray) -> IntArray
 
 
 def _distances(keys: Sequence[IntArray]) -> list[float]:
-    """Return the total variation of the first table and each of the others."""
     n_cells = max(int(key.max()) for key in keys) + 1
     if n_cells > 4 * sum(map(len, keys)):  # many more cells than rows: number those that occur
         _, numbers = np.unique(np.concatenate(keys), return_inverse=True)
@@ -96,7 +89,6 @@ class QueryError(Told):
     sampling: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
         return asdict(self)
 
 
@@ -136,7 +128,6 @@ class CorrelationError(Told):
     worst: tuple[str, str, float, float] | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
         worst = None
         if self.worst is not None:
             a, b, real, other = self.worst
@@ -145,7 +136,6 @@ class CorrelationError(Told):
 
 
 def correlation_error(names: Sequence[str], real: FloatArray, other: FloatArray) -> CorrelationError:
-    """Compare Pearson correlations of columns of numbers."""
     before, after = _correlations(real), _correlations(other)
     gaps = np.where(np.triu(np.ones_like(before), 1) > 0, np.abs(after - before), np.nan)
     n = int(np.isfinite(gaps).sum())

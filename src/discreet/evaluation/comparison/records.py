@@ -1,7 +1,5 @@
 """Distances of synthetic rows to real ones, and a membership attack on releases that can be repeated."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,21 +47,15 @@ class Closeness(Told):
         return self.copies.interval[0] > self.baseline_copies.interval[1]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
         rates = {name: getattr(self, name).to_dict() for name in ("copies", "baseline_copies", "near")}
         plain = {name: getattr(self, name) for name in ("median", "baseline_median", "baseline", "copied")}
         return {**rates, **plain}
 
 
 def closeness(
-    columns: Columns,
-    real: FloatArray,
-    other: FloatArray,
-    holdout: FloatArray | None,
-    level: float,
+    columns: Columns, real: FloatArray, other: FloatArray, holdout: FloatArray | None, level: float,
     stream: noise.Generator,
-) -> Closeness:
-    """Measure the distances of some synthetic rows and of the baseline to all real rows."""
+) -> Closeness:  # fmt: skip
     most = min(max(_MOST_PAIRED // len(real), _FEWEST), _LOOKED_FOR)
 
     def some(values: FloatArray) -> IntArray:
@@ -92,7 +84,7 @@ def _scaled(values: FloatArray, columns: Columns) -> FloatArray:
 
 
 @jit
-def nearest(rows: Any, reference: Any, numeric: Any, own: Any) -> Any:  # pragma: no cover
+def nearest(rows: Any, reference: Any, numeric: Any, own: Any) -> Any:
     """Return the distance of each row to the nearest reference row other than number ``own``."""
     n, d = rows.shape
     found = np.empty(n)
@@ -158,23 +150,15 @@ class Membership(Told):
         return self.attack.advantage_interval[0] > self.allowed_advantage
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
         names = ("epsilon", "delta", "releases", "targets", "allowed_advantage", "epsilon_lower", "refuted")
         allowed = {str(f): self.allowed_tpr(f) for f in (0.01, 0.001)}
         return {**{n: getattr(self, n) for n in names}, "allowed_tpr_at": allowed, "attack": self.attack.to_dict()}
 
 
 def membership(
-    columns: Columns,
-    table: pa.Table,
-    real: FloatArray,
-    edges: Any,
-    release: Callable[[pa.Table, int], Any],
-    claim: tuple[float | None, float],
-    shadows: int,
-    level: float,
-    stream: noise.Generator,
-) -> Membership:
+    columns: Columns, table: pa.Table, real: FloatArray, edges: Any, release: Callable[[pa.Table, int], Any],
+    claim: tuple[float | None, float], shadows: int, level: float, stream: noise.Generator,
+) -> Membership:  # fmt: skip
     """Make releases of random halves of the rows, and attack each with the others as the attacker's own trials.
 
     Each row is in a half by a coin toss, independent of all others: the game that ε bounds. The attacked rows are

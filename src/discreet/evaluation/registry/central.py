@@ -39,7 +39,6 @@ _CROSSED = (
 
 
 def entries() -> Iterator[AuditedMechanism]:
-    """Yield them."""
     plane, line = Domain.box([0.0, 0.0], [1.0, 1.0]), Domain.box(0.0, 1.0)
     grids: dict[str, Any] = {
         "rugnik": {"rule": "rugnik", "n_clusters": 2},
@@ -109,7 +108,6 @@ def _persons() -> Iterator[AuditedMechanism]:
 
 
 def _questions() -> Iterator[AuditedMechanism]:
-    """Yield the questions of a session, one by one."""
     line = Domain.box(-1.0, 1.0)
     asked: dict[str, Any] = {"count": (), "histogram": ("x0", 2)}
     asked |= dict.fromkeys(("sum", "mean", "variance", "quantile", "quantiles"), ("x0",))
@@ -132,7 +130,6 @@ def _drawn_classes() -> AuditedMechanism:
 
 
 def _drawn(settings: tuple[int, float, float], rows: Any, rng: Any) -> Any:
-    """Return how many rows of each of two classes are shown."""
     domain = Domain.box(-1.0, 1.0)
     method = anonymity.SampledGeneralization(*settings, domain=domain, grid=2, levels={}, random_state=rng)
     with warnings.catch_warnings():
@@ -142,7 +139,6 @@ def _drawn(settings: tuple[int, float, float], rows: Any, rng: Any) -> Any:
 
 
 def _asked(question: str, arguments: tuple[Any, ...], domain: Domain, rows: Any, rng: Any, **how: Any) -> Any:
-    """Ask one question of a new session."""
     session = synopses.QuerySession(np.asarray(rows), Ledger(epsilon=_EPSILON), domain=domain, random_state=rng)
     return np.atleast_1d(getattr(session, question)(*arguments, epsilon=_EPSILON, **how).value)
 
@@ -178,7 +174,6 @@ def _pairs(domain: Domain) -> tuple[NeighbourPair, ...]:
 
 
 def _fit(method: Any, rows: Any, rng: Any) -> Any:
-    """Fit a method anew; the fitted object is the release."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DiscreetWarning)  # so few rows look like none
         fitted = base.clone(method).set_params(random_state=rng).fit(np.asarray(rows))
@@ -186,7 +181,6 @@ def _fit(method: Any, rows: Any, rng: Any) -> Any:
 
 
 def _published(method: Any, rows: Any, rng: Any) -> FloatArray:
-    """Fit a model anew; return what it published."""
     fitted = base.clone(method).set_params(random_state=rng).fit(np.asarray(rows))
     return np.append(fitted.moments_.values, getattr(fitted, "gradient_", ()))
 

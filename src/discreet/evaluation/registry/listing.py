@@ -1,7 +1,5 @@
 """The list of all audited mechanisms."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from discreet.errors import InvalidArgument

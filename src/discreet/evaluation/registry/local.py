@@ -16,7 +16,6 @@ _CROWD, _SHUFFLE_DELTA = 40, 0.01
 
 
 def entries() -> Iterator[AuditedMechanism]:
-    """Yield them."""
     first_last = (NeighbourPair("two values", 0, 1), NeighbourPair("a value against one that is not listed", 0, None))
     words = (NeighbourPair("two texts", "ab", "cd"), NeighbourPair("a text against a missing one", "ab", None))
     numbers = (NeighbourPair("both ends", 0.0, 1.0), NeighbourPair("an end against a missing one", 0.0, None))
@@ -103,7 +102,6 @@ def _bitmaps() -> Iterator[AuditedMechanism]:
 
 
 def _bitmap(mechanism: local.DistinctSketch, held: tuple[list[Any], ...], rng: Any) -> Any:
-    """Return the bitmap of one holder."""
     return mechanism.sketch(*held, rng=rng).rows[0]
 
 
@@ -120,7 +118,6 @@ def _by_report(rows: Any, chances: Any) -> dict[str, float]:
 
 
 def _reports(mechanism: Any, value: Any, rng: Any, size: int) -> Any:
-    """Return new reports of one value."""
     return mechanism.encode(_repeated(value, size), rng=rng).rows
 
 
@@ -157,7 +154,6 @@ class ReportWords:
         return found
 
     def batch(self, releases: Any) -> FloatArray:
-        """Return one row per report."""
         rows = np.asarray(releases, np.uint8)
         bits = np.unpackbits(rows, axis=1).astype(np.float64)
         if self.bits > 48:

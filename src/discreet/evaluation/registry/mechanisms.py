@@ -4,8 +4,6 @@ A test fails if a public mechanism is missing here. An entry is named after the 
 variant after a slash: ``synopses.GridSynopsis/adaptive``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -62,16 +60,10 @@ class AuditedMechanism:
         return self.name.partition("/")[0]
 
     def audit(
-        self,
-        trials: int | None = None,
-        confidence: float = 0.99,
-        *,
-        pairs: int | None = None,
-        time_budget: float | None = None,
-        workers: int | None = 1,
-        progress: bool | None = False,
+        self, trials: int | None = None, confidence: float = 0.99, *, pairs: int | None = None,
+        time_budget: float | None = None, workers: int | None = 1, progress: bool | None = False,
         random_state: object = None,
-    ) -> list[AuditResult]:
+    ) -> list[AuditResult]:  # fmt: skip
         """Audit every pair, or the first few; ``time_budget`` is that of one pair."""
         root, runs = root_of(random_state) % 2**62, self.trials if trials is None else trials
         return [

@@ -25,7 +25,6 @@ _PRIOR = (np.array([[0.25, 0.25], [0.5, 0.5], [0.75, 0.75]]), np.array([1.0, 2.0
 
 
 def entries() -> Iterator[AuditedMechanism]:
-    """Yield them."""
     near = (
         NeighbourPair("points a radius apart", (0.5, 0.5), (0.5 + _RADIUS, 0.5)),
         NeighbourPair("at the edge, across the box's corner", (0.0, 0.0), (_RADIUS / math.sqrt(2),) * 2),
@@ -82,7 +81,6 @@ def _elastic() -> Iterator[AuditedMechanism]:
 
 
 def _local() -> Iterator[AuditedMechanism]:
-    """Yield the perturbers that promise ε for any two rows."""
     corners = (
         NeighbourPair("opposite corners", (0.0, 0.0), (1.0, 1.0)),
         NeighbourPair("a corner and the middle", (0.0, 0.0), (0.5, 0.5)),
@@ -119,7 +117,6 @@ def _bits(name: str, law: Any, pairs: tuple[NeighbourPair, ...], claim: float) -
 
 
 def _perturbed(law: Any, row: Any, rng: Any, size: int) -> Any:
-    """Perturb one row ``size`` times."""
     return base.clone(law).set_params(random_state=rng).transform(np.tile(row, (size, 1)))
 
 

@@ -19,7 +19,6 @@ _CELLS, _CUTOFF, _SIGMA, _DELTA = 4, 1, 2, 0.01
 
 
 def entries() -> Iterator[AuditedMechanism]:
-    """Yield them."""
     one = NeighbourPair("no one against one row", np.empty(0, np.int64), np.zeros(1, np.int64))
     many = NeighbourPair("many rows, one more", np.zeros(1000, np.int64), np.zeros(1001, np.int64))
     yield AuditedMechanism("noise.discrete_laplace", _count, (one, many), 1.0, trials=20_000, tight=True)
@@ -74,7 +73,6 @@ def _choices() -> Iterator[AuditedMechanism]:
 
 
 def _columns(spread: FloatArray) -> tuple[NeighbourPair, ...]:
-    """Return neighbours of numbers from 0 to 1."""
     ties = np.full(5, 0.5)
     return (
         NeighbourPair("no one against one row at the end", np.empty(0), np.ones(1)),
@@ -88,7 +86,6 @@ def _count(rows: Any, rng: Any, size: int) -> Any:
 
 
 def _sum(rows: Any, rng: Any, size: int) -> Any:
-    """Return a noisy sum of values from 0 to 3."""
     return int(rows.sum()) + noise.discrete_laplace(6, size=size, rng=rng)
 
 

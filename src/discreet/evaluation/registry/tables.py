@@ -45,11 +45,9 @@ class AuditedTable:
 
     @property
     def public(self) -> str:
-        """The public name that is audited."""
         return self.name.partition("/")[0]
 
     def check(self) -> list[str]:
-        """Return what does not hold, over all tables."""
         failures = []
         for title, table in self.tables.items():
             method = self.method.__class__(**self.method.get_params(deep=False))
@@ -118,6 +116,5 @@ def _few() -> pa.Table:
 
 
 def _copied(released: pa.Table, raw: pa.Table) -> list[float]:
-    """Return the published numbers that equal that of a row."""
     shown = {float(x) for cell in released["age"].to_pylist() for x in _NUMBER.findall(str(cell))}
     return sorted(shown & set(raw["age"].to_pylist()))

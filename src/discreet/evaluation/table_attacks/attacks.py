@@ -21,17 +21,9 @@ from discreet.evaluation.table_attacks.columns import Column, ColumnSpace, Predi
 
 
 def singling_out(
-    released: Any,
-    original: Any,
-    control: Any,
-    *,
-    columns: Sequence[str] | None = None,
-    attacks: int = 2000,
-    domain: Domain | None = None,
-    person: str | None = None,
-    confidence: float = 0.95,
-    random_state: Any = None,
-) -> AttackResult:
+    released: Any, original: Any, control: Any, *, columns: Sequence[str] | None = None, attacks: int = 2000,
+    domain: Domain | None = None, person: str | None = None, confidence: float = 0.95, random_state: Any = None,
+) -> AttackResult:  # fmt: skip
     """Make predicates from released rows and count those that are true of exactly one person.
 
     Parameters
@@ -101,17 +93,9 @@ def singling_out(
 
 
 def linkability(
-    released: Any,
-    original: Any,
-    control: Any,
-    *,
-    columns: tuple[Sequence[str], Sequence[str]],
-    attacks: int = 2000,
-    domain: Domain | None = None,
-    person: str | None = None,
-    confidence: float = 0.95,
-    random_state: Any = None,
-) -> AttackResult:
+    released: Any, original: Any, control: Any, *, columns: tuple[Sequence[str], Sequence[str]], attacks: int = 2000,
+    domain: Domain | None = None, person: str | None = None, confidence: float = 0.95, random_state: Any = None,
+) -> AttackResult:  # fmt: skip
     """Link two halves of a person's record, known from two sources, through the released table.
 
     Parameters
@@ -163,19 +147,10 @@ def linkability(
 
 
 def inference(
-    released: Any,
-    original: Any,
-    control: Any,
-    *,
-    secret: str,
-    known: Sequence[str],
-    tolerance: float = 0.05,
-    attacks: int = 2000,
-    domain: Domain | None = None,
-    person: str | None = None,
-    confidence: float = 0.95,
+    released: Any, original: Any, control: Any, *, secret: str, known: Sequence[str], tolerance: float = 0.05,
+    attacks: int = 2000, domain: Domain | None = None, person: str | None = None, confidence: float = 0.95,
     random_state: Any = None,
-) -> AttackResult:
+) -> AttackResult:  # fmt: skip
     """Guess a column of a person of whom some others are known.
 
     Parameters
@@ -228,17 +203,9 @@ def inference(
 
 
 def nearest_record(
-    released: Any,
-    original: Any,
-    control: Any,
-    *,
-    columns: Sequence[str] | None = None,
-    attacks: int = 2000,
-    domain: Domain | None = None,
-    person: str | None = None,
-    confidence: float = 0.95,
-    random_state: Any = None,
-) -> ScoredAttack:
+    released: Any, original: Any, control: Any, *, columns: Sequence[str] | None = None, attacks: int = 2000,
+    domain: Domain | None = None, person: str | None = None, confidence: float = 0.95, random_state: Any = None,
+) -> ScoredAttack:  # fmt: skip
     """Tell people in the release from others by how near the nearest released row is.
 
     Parameters
@@ -270,7 +237,6 @@ def nearest_record(
 
 
 def _guess(space: ColumnSpace, hidden: Column, people: Any, stream: noise.Generator) -> Any:
-    """Guess from the nearest released rows; NaN where they say nothing."""
     released = hidden.released
     if isinstance(released, Stretches):
         return guess_numbers(people, *space.combinations, released.center[released.code[space.rows]])
@@ -282,7 +248,6 @@ def _guess(space: ColumnSpace, hidden: Column, people: Any, stream: noise.Genera
 
 
 def _blind(hidden: Column, size: int, stream: noise.Generator) -> Any:
-    """Guess the value of a random released row."""
     released = hidden.released
     code = released.code[noise.below(len(released.code), size=size, rng=stream)]
     if isinstance(released, Stretches):
@@ -295,13 +260,11 @@ def _blind(hidden: Column, size: int, stream: noise.Generator) -> Any:
 
 
 def _members(released: Sets) -> tuple[IntArray, IntArray]:
-    """List the categories of each set, one after the other."""
     rows, members = np.nonzero(released.members[:, :-1])
     return np.searchsorted(rows, np.arange(len(released.members) + 1)), members
 
 
 def _some(n: int, most: int, stream: noise.Generator) -> IntArray:
-    """Return at most ``most`` of n numbers, drawn without replacement."""
     return np.arange(n) if n <= most else draws.order(n, stream)[:most]
 
 
@@ -315,7 +278,7 @@ def _settings(attacks: Any, confidence: Any, random_state: Any) -> tuple[int, fl
 
 
 @jit
-def unique_predicates(codes: Any, targets: Any, orders: Any) -> Any:  # pragma: no cover
+def unique_predicates(codes: Any, targets: Any, orders: Any) -> Any:
     """Add the columns of each target in its order until the released row is unique; return the columns, or none."""
     d, n = codes.shape
     used = np.zeros((targets.size, d), np.bool_)
@@ -350,7 +313,7 @@ def count_up_to_two(
     ``values`` are ranks among the ends of conditions (numeric) or category numbers, -1 for missing. A numeric
     condition is ``first <= value <= last``, or missing if ``gap``. For a category, ``first`` is its row in ``sets``.
     """
-    d, n = values.shape  # pragma: no cover
+    d, n = values.shape
     counts = np.zeros(used.shape[0], np.int64)
     found = owners[0] if n else 0
     for p in range(used.shape[0]):
@@ -404,9 +367,7 @@ def _distance(values: Any, t: int, numeric: Any, low: Any, high: Any, gaps: Any,
 
 
 @jit
-def nearest_rows(
-    values: Any, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, starts: Any, draws: Any
-) -> Any:  # pragma: no cover
+def nearest_rows(values: Any, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, starts: Any, draws: Any) -> Any:
     """Return for each target a nearest released row, equally near ones with equal chance.
 
     Combination c of released values is that of the places ``starts[c]..starts[c + 1] - 1``; a place is returned.
@@ -429,10 +390,7 @@ def nearest_rows(
 
 
 @jit
-def nearest_distances(
-    values: Any, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, starts: Any
-) -> Any:  # pragma: no cover
-    """Return the distance of each target from the nearest released row."""
+def nearest_distances(values: Any, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, starts: Any) -> Any:
     tied = np.empty(starts.size - 1, np.int64)
     found = np.empty(values.shape[1])
     for t in range(values.shape[1]):
@@ -442,10 +400,7 @@ def nearest_distances(
 
 
 @jit
-def _nearest(
-    values: Any, t: int, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, tied: Any
-) -> int:  # pragma: no cover
-    """Write the nearest combinations to ``tied`` and return their number."""
+def _nearest(values: Any, t: int, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, tied: Any) -> int:
     best, ties = np.inf, 0
     for c in range(low.shape[1]):
         limit = best + 1e-12
@@ -461,7 +416,7 @@ def _nearest(
 @jit
 def guess_numbers(
     values: Any, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, starts: Any, secret: Any
-) -> Any:  # pragma: no cover
+) -> Any:
     """Return for each target the median of the secret over the nearest released rows; NaN if none has one."""
     tied = np.empty(starts.size - 1, np.int64)
     held = np.empty(secret.size)
@@ -480,19 +435,9 @@ def guess_numbers(
 
 @jit
 def guess_labels(
-    values: Any,
-    numeric: Any,
-    low: Any,
-    high: Any,
-    gaps: Any,
-    sets: Any,
-    starts: Any,
-    secret: Any,
-    member_starts: Any,
-    members: Any,
-    n_labels: int,
-    draws: Any,
-) -> Any:  # pragma: no cover
+    values: Any, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, starts: Any, secret: Any,
+    member_starts: Any, members: Any, n_labels: int, draws: Any,
+) -> Any:  # fmt: skip
     """Return for each target the most likely category of the secret over the nearest released rows; ties at random."""
     tied = np.empty(starts.size - 1, np.int64)
     weight = np.empty(n_labels)

@@ -43,11 +43,9 @@ class Column:
 
     @property
     def numeric(self) -> bool:
-        """True if the column holds numbers."""
         return isinstance(self.released, Stretches)
 
     def missing(self, values: FloatArray) -> BoolArray:
-        """Return the mask of missing values."""
         return np.isnan(values) if self.numeric else values == self.n_labels
 
 
@@ -69,13 +67,9 @@ class Tables:
 
 
 def read(
-    released: Any,
-    original: Any,
-    control: Any,
-    names: Sequence[str] | None,
-    domain: Domain | None = None,
+    released: Any, original: Any, control: Any, names: Sequence[str] | None, domain: Domain | None = None,
     person: str | None = None,
-) -> Tables:
+) -> Tables:  # fmt: skip
     """Read the columns that all tables have, or the named ones. Without a control, it has no rows."""
     domain = declared_of(released) if domain is None else domain
     sources = [engines.open(released.table if isinstance(released, Release) else released), engines.open(original)]
@@ -101,7 +95,6 @@ def read(
 
 
 def _describes(domain: Domain | None, name: str) -> bool:
-    """Return whether a column is released, as far as it is declared."""
     return domain is None or name not in domain.names or domain.column(name).role not in NAMING
 
 
@@ -116,7 +109,6 @@ def _owners(table: pa.Table, person: str | None) -> IntArray:
 
 
 def column_names(label: str, given: Any) -> list[str]:
-    """Check a list of column names."""
     if isinstance(given, str) or not isinstance(given, Sequence) or any(not isinstance(n, str) for n in given):
         raise InvalidType(label, given, "a list of column names", f'{label}=["age"]')
     names = list(given)
@@ -128,7 +120,6 @@ def column_names(label: str, given: Any) -> list[str]:
 def _column(
     name: str, legend: Mapping[str, Any], domain: Domain | None, tables: Sequence[pa.Table], dialects: Sequence[Any]
 ) -> Column:
-    """Read a column as it is declared, or as it looks."""
     released, people = tables[0], [table[name] for table in tables[1:]]
     if domain is not None and name in domain.names:
         declared = domain.column(name)
@@ -273,7 +264,6 @@ class ColumnSpace:
 
     @property
     def combinations(self) -> tuple[Any, Any, Any, Any, Any, Any]:
-        """The arguments of the kernels, in their order."""
         return self.numeric, self.low, self.high, self.gaps, self.sets, self.starts
 
 

@@ -20,6 +20,10 @@ from discreet.local import Counts, Mechanism, Reports, mechanisms
 from discreet.local.wire import messages
 from discreet.reporting import kind_of
 
+_LOG_MEAN = (
+    "On a log scale the mean depends on a few very large values, of which little is known. If you need a mean, ask for "
+    "it with mean-response."
+)
 #: Parameters of mechanisms that have their own options.
 _OWN = ("epsilon", "domain", "key")
 
@@ -285,16 +289,20 @@ def write_estimates(found: Any, output: Path) -> None:
     write_table(output, table)
 
 
-def estimate_figures(found: Any, output: Path | None, mechanism: Mechanism | None = None) -> dict[str, Any]:
-    """Return estimates as plain data, with None for infinite numbers."""
+def estimate_figures(
+    found: Any, output: Path | None, mechanism: Mechanism | None = None, **shown: Any
+) -> dict[str, Any]:
+    """Return estimates as plain data, with None for infinite numbers; ``shown`` goes to `Distribution.summary`."""
     promised = {"epsilon": found.guarantee.to_dict()["epsilon"], "seeded": found.guarantee.seeded}
     file = None if output is None else str(output)
     if isinstance(found, local.MeanEstimate):
         figures = {name: _finite(np.asarray(value).tolist()) for name, value in _means(found).items()}
-        return {"reports": found.n, **figures, **promised, "file": file}
+        return {"reports": found.n, **figures, "caveats": [], **promised, "file": file}
     if isinstance(found, local.Distribution):
         rows = found.to_arrow().to_pylist()
-        return {"reports": found.n, "mean": found.mean, "distribution": rows, **promised, "file": file}
+        notes = [_LOG_MEAN] if found.scale == "log" else []
+        facts = {"reports": found.n, **found.summary(**shown), "distribution": rows, "caveats": notes}
+        return {**facts, **promised, "file": file}
     low, high = found.interval(0.95)
     columns = (found.count.tolist(), found.std_error.tolist(), low.tolist(), high.tolist())
     names = ("candidate", "count", "std_error", "lower", "upper", "may_be_noise")

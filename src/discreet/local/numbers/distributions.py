@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import FloatArray, Guarantee, checks
+from discreet.core import FloatArray, Guarantee, checks, normal_width
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import drawn
 
@@ -17,9 +17,9 @@ Refit = Callable[[int, object], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """An estimated distribution over equal buckets of a public range.
+    """An estimated distribution over the buckets of a public range.
 
-    The fit is biased. Within a bucket, values are assumed to be uniform.
+    The fit is biased. Within a bucket, values (on a log scale, their logarithms) are assumed to be uniform.
 
     Attributes
     ----------
@@ -33,6 +33,8 @@ class Distribution:
         The promise to every reporter.
     method, steps : str, int
         The method of estimation, and the steps of the fit.
+    scale : str
+        "linear" or "log".
 
     Examples
     --------
@@ -42,7 +44,7 @@ class Distribution:
     >>> ages = np.repeat([25.0, 40.0, 61.0], 4000)
     >>> found = m.estimate(m.aggregate(m.encode(ages, rng=1)))
     >>> round(found.mean), found.quantile([0.25, 0.5, 0.75]).round().tolist()
-    (44, [29.0, 43.0, 61.0])
+    (44, [31.0, 43.0, 58.0])
     >>> low, high = found.interval(0.95, of="mean", replicates=50, rng=2)
     >>> bool(low < found.mean < high)
     True
@@ -54,6 +56,7 @@ class Distribution:
     guarantee: Guarantee
     method: str
     steps: int
+    scale: str = "linear"
     _refit: Refit | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -61,7 +64,9 @@ class Distribution:
 
     @property
     def middles(self) -> FloatArray:
-        """The middle of each bucket."""
+        """The mean of each bucket."""
+        if self.scale == "log":
+            return np.asarray(np.diff(self.edges) / np.diff(np.log(self.edges)))
         return np.asarray((self.edges[1:] + self.edges[:-1]) / 2)
 
     @property
@@ -76,19 +81,32 @@ class Distribution:
 
     def cdf(self, x: Any) -> FloatArray:
         """Return the estimated share of values of at most ``x``."""
-        return np.asarray(np.interp(np.asarray(x, np.float64), self.edges, _running(self.shares)))
+        place = np.clip(np.asarray(x, np.float64), self.edges[0], self.edges[-1])
+        return np.asarray(np.interp(self._even(place), self._even(self.edges), _running(self.shares)))
 
     def quantile(self, q: Any) -> FloatArray:
         """Return the estimated quantiles at the levels ``q``."""
-        return _quantiles(self.shares, self.edges, _levels(q))
+        return self._quantiles(self.shares, _levels(q))
+
+    def _even(self, x: Any) -> FloatArray:
+        """Return numbers on the scale on which buckets have equal widths."""
+        return np.asarray(np.log(x) if self.scale == "log" else x)
+
+    def _quantiles(self, shares: FloatArray, q: FloatArray) -> FloatArray:
+        return self._uneven(_quantiles(shares, self._even(self.edges), q))
+
+    def _uneven(self, x: FloatArray) -> FloatArray:
+        """Return numbers of that scale as values."""
+        return np.clip(np.exp(x), self.edges[0], self.edges[-1]) if self.scale == "log" else x
 
     def interval(
         self, level: float = 0.95, *, of: str = "shares", q: Any = 0.5, replicates: int = 200, rng: object = None
     ) -> tuple[Any, Any]:
         """Return bootstrap intervals for the population that the reporters are a sample of.
 
-        A fit cannot resolve detail finer than the noise, and the interval does not contain this bias. Trust means,
-        quantiles and sums over many buckets more than single shares.
+        Reports are drawn from the fit and fitted again. The spread of the results and their distance from the fit, the
+        bias of fitting, both widen the interval. Detail finer than the noise is lost: trust means, quantiles and sums
+        over many buckets more than single shares.
 
         Parameters
         ----------
@@ -103,21 +121,67 @@ class Distribution:
         rng : None, int or Generator
             Randomness of the resampling.
         """
-        confidence = float(checks.probability("level", level))
         kind = checks.choice("of", of, ("shares", "cdf", "mean", "quantile"))
+        levels = _levels(q)
+        what: dict[str, Callable[[FloatArray], Any]] = {
+            "shares": np.asarray, "cdf": _running, "mean": lambda shares: shares @ self.middles,
+            "quantile": lambda shares: self._quantiles(shares, levels),
+        }  # fmt: skip
+        return self._interval(what[kind], level, self._again(replicates, rng), numbers=kind in ("mean", "quantile"))
+
+    def _again(self, replicates: int, rng: object) -> FloatArray:
+        """Return the shares of fits to reports that are drawn from this fit."""
         times = checks.whole("replicates", replicates, low=2, high=1_000_000)
         if self._refit is None:
             raise InvalidArgument("self", "a distribution without reports", "one that a mechanism estimated")
-        again = self._refit(times, rng)
-        found: Any = again
-        if kind == "cdf":
-            found = np.stack([_running(row) for row in again])
-        elif kind == "mean":
-            found = again @ self.middles
-        elif kind == "quantile":
-            found = np.stack([_quantiles(row, self.edges, _levels(q)) for row in again])
-        low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-        return low, high
+        return self._refit(times, rng)
+
+    def _interval(
+        self, what: Callable[[FloatArray], Any], level: float, again: FloatArray, *, numbers: bool = False
+    ) -> tuple[Any, Any]:
+        """Return the interval of a function of the shares; that of a number is found on the distribution's scale."""
+        reach = normal_width(float(checks.probability("level", level)))
+        even = self._even if numbers else np.asarray
+        own, found = even(what(self.shares)), even(np.stack([what(row) for row in again]))
+        unbiased, error = 2 * own - found.mean(axis=0), found.std(axis=0, ddof=1)
+        low, high = np.minimum(own, unbiased) - reach * error, np.maximum(own, unbiased) + reach * error
+        if not numbers:
+            return np.clip(low, 0, 1), np.clip(high, 0, 1)
+        first, last = even(self.edges[[0, -1]])
+        return tuple(self._uneven(np.clip(end, first, last)) for end in (low, high))  # type: ignore[return-value]
+
+    def summary(self, quantiles: Any = (0.25, 0.5, 0.75), *, bins: int = 24, replicates: int = 100) -> dict[str, Any]:
+        """Return mean, quantiles and a histogram of at most so many bins, with 95 % intervals, as plain data.
+
+        Examples
+        --------
+        >>> from discreet.local import SquareWave
+        >>> m = SquareWave(epsilon=2, low=1, high=60_000, scale="log")
+        >>> found = m.estimate(m.aggregate(m.encode([120.0, 180.0, 270.0] * 10_000, rng=1))).summary([0.5])
+        >>> [round(found["quantiles"][0][key]) for key in ("lower", "value", "upper")], len(found["histogram"])
+        ([173, 177, 180], 16)
+        """
+        again = self._again(replicates, 0)
+        levels, d = _levels(np.atleast_1d(quantiles)), len(self)
+        equal = max(k for k in range(1, bins + 1) if d % k == 0)
+        bins = equal if equal > bins // 2 else min(bins, d)  # of equal widths, if that leaves enough of them
+        first = np.arange(bins) * d // bins
+
+        def merged(shares: FloatArray) -> Any:
+            return np.add.reduceat(shares, first)
+
+        ends = self.edges[[*first, d]].tolist()
+        mean = self._interval(lambda shares: shares @ self.middles, 0.95, again, numbers=True)
+        at = self._interval(lambda shares: self._quantiles(shares, levels), 0.95, again, numbers=True)
+        parts = self._interval(merged, 0.95, again)
+        columns = zip(levels.tolist(), self.quantile(levels).tolist(), *(end.tolist() for end in at), strict=True)
+        rows = zip(ends, ends[1:], merged(self.shares).tolist(), *(end.tolist() for end in parts), strict=False)
+        return {
+            "mean": self.mean, "lower": float(mean[0]), "upper": float(mean[1]),
+            "quantiles": [dict(zip(("level", "value", "lower", "upper"), row, strict=True)) for row in columns],
+            "histogram": [dict(zip(("from", "to", "share", "lower", "upper"), row, strict=True)) for row in rows],
+            "scale": self.scale,
+        }  # fmt: skip
 
     def to_arrow(self) -> pa.Table:
         """Return a table: the ends of every bucket and its share."""
@@ -127,15 +191,16 @@ class Distribution:
     def plot(self) -> Any:
         """Draw the shares as bars, with the mean."""
         bars = {
-            "x": self.middles, "y": 100 * self.shares, "width": np.diff(self.edges),
+            "x": (self.edges[1:] + self.edges[:-1]) / 2, "y": 100 * self.shares, "width": np.diff(self.edges),
             "marker": {"color": "#4f7cac", "line": {"width": 0}},
             "customdata": np.stack([self.edges[:-1], self.edges[1:]], axis=1),
             "hovertemplate": "%{customdata[0]:.4g} to %{customdata[1]:.4g}: %{y:.2f} %<extra></extra>",
         }  # fmt: skip
         figure = drawn(bars, "Estimated distribution", self.guarantee, f"{self.n:,} reports, {self.method}")
         figure.add_vline(x=self.mean, line={"color": "#334155", "dash": "dot"}, annotation_text=f"mean {self.mean:.4g}")
+        ends = [float(np.log10(end)) if self.scale == "log" else float(end) for end in self.edges[[0, -1]]]
         figure.update_layout(
-            xaxis={"title": "value", "range": [float(self.edges[0]), float(self.edges[-1])]},
+            xaxis={"title": "value", "type": self.scale, "range": ends},
             yaxis_title="share of the reporters, %", bargap=0, height=420,
         )  # fmt: skip
         return figure

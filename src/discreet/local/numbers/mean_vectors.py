@@ -13,7 +13,8 @@ from discreet import noise
 from discreet.core import BoolArray, IntArray, checks, option
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.mechanism import REPORT_EPSILON, Mechanism, adds_up, count_places, within
-from discreet.local.numbers.means import METHOD, POINTS, MeanEstimate, moments, public_range
+from discreet.local.numbers.means import METHOD, POINTS, WINDOW, MeanEstimate, half_window, moments
+from discreet.local.numbers.scales import Scale
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.noise import Generator
 from discreet.noise.reports import MeanLaw, Sampled, Together, mean_law, numbers_sent, places_of
@@ -50,6 +51,7 @@ class MeanVector(Mechanism):
     high: Any = option(default=MISSING, help="Upper bounds, one per attribute.", example=[1.0, 1.0])
     method: str = METHOD
     steps: int = POINTS
+    window: int | None = WINDOW
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -60,8 +62,9 @@ class MeanVector(Mechanism):
         if len(self.low) != len(self.high) or not 1 <= len(self.low) <= MOST_ATTRIBUTES:
             lengths = f"{len(self.low)} and {len(self.high)} entries"
             raise InvalidArgument("low, high", lengths, "of one length, at least 1", "low=[0, 0], high=[1, 1]")
-        ranges = [public_range(a, b) for a, b in zip(self.low, self.high, strict=True)]
-        self._set(low=tuple(a for a, _ in ranges), high=tuple(b for _, b in ranges))
+        scales = [Scale.read(a, b) for a, b in zip(self.low, self.high, strict=True)]
+        self._set(low=tuple(scale.low for scale in scales), high=tuple(scale.high for scale in scales))
+        self._set(window=half_window(self, self._exact / self.n_sent))
 
     @cached_property
     def n_sent(self) -> int:
@@ -71,7 +74,7 @@ class MeanVector(Mechanism):
     @cached_property
     def law(self) -> MeanLaw:
         """The law of one number of a report, on [-1, 1], with ε/k."""
-        return mean_law(self.method, self._exact / self.n_sent, self.steps)
+        return mean_law(self.method, self._exact / self.n_sent, self.steps, self.window)
 
     @cached_property
     def randomiser(self) -> Together:

@@ -4,6 +4,7 @@ Duchi, Jordan, Wainwright (2018); Wang and others (2019). The laws are in `discr
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -12,16 +13,13 @@ import pyarrow as pa
 
 from discreet.core import FloatArray, Guarantee, IntArray, Numeric, checks, normal_width, option
 from discreet.engines.tables import Encoder, arrow_kind
-from discreet.errors import InvalidArgument, InvalidType
+from discreet.errors import InvalidType
 from discreet.local.mechanism import REPORT_EPSILON, OneNumber
+from discreet.local.numbers.scales import HIGH, LOW, Scale
 from discreet.local.wire.bits import Rows
 from discreet.noise import Generator
-from discreet.noise.reports import HALF, DuchiLaw, MeanLaw, mean_law, places_of
+from discreet.noise.reports import HALF, DuchiLaw, MeanLaw, best_half, mean_law, places_of
 
-LOW: Any = option(
-    takes="number", example=0.0, help="Lower bound. Values outside the bounds count as the nearest bound."
-)
-HIGH: Any = option(takes="number", example=1.0, help="Upper bound.")
 METHODS = ("hybrid", "piecewise", "duchi")
 #: Half the points of the piecewise law: its variance is within 0.4 % of the continuous one's up to ε = 3.
 STEPS = 128
@@ -36,6 +34,10 @@ METHOD: Any = option(
 POINTS: Any = option(
     default=STEPS, low=1, high=2**20, help="Half the number of points of a piecewise report.",
     details="More points make longer reports and a slightly smaller variance.",
+)  # fmt: skip
+WINDOW: Any = option(
+    default=None, low=0, high=2**20, help="Points on either side of the likeliest one that are as likely.",
+    details="None: the best number.",
 )  # fmt: skip
 
 
@@ -107,16 +109,17 @@ class MeanResponse(OneNumber):
     high: float = HIGH
     method: str = METHOD
     steps: int = POINTS
+    window: int | None = WINDOW
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        low, high = public_range(self.low, self.high)
-        self._set(low=low, high=high)
+        scale = Scale.read(self.low, self.high)
+        self._set(low=scale.low, high=scale.high, window=half_window(self, self._exact))
 
     @cached_property
     def law(self) -> MeanLaw:
         """The probabilities of the reports and the numbers they stand for, on [-1, 1]."""
-        return mean_law(self.method, self._exact, self.steps)
+        return mean_law(self.method, self._exact, self.steps, self.window)
 
     @property
     def _counters(self) -> int:
@@ -170,13 +173,11 @@ def moments(law: MeanLaw, reports: IntArray, sampled: Any = 1.0) -> tuple[Any, A
         return mean, np.sqrt(fixed / n), np.sqrt(wide / n)
 
 
-def public_range(low: object, high: object) -> tuple[float, float]:
-    """Check the declared bounds of a number: finite, the lower one first."""
-    lower = checks.finite("low", low, fix="low=0.0")
-    upper = checks.finite("high", high, fix="high=1.0")
-    if not lower < upper or not np.isfinite(upper - lower):
-        raise InvalidArgument("high", high, f"above low ({lower:g}), with a finite distance", f"high={lower + 1:g}")
-    return lower, upper
+def half_window(mechanism: Any, epsilon: Fraction) -> int:
+    """Return the declared half-width of the window, or the best one; fewer than the points on a side."""
+    if mechanism.window is None:
+        return best_half(epsilon, mechanism.steps)
+    return int(mechanism._within("window", high=mechanism.steps - 1))
 
 
 def numbers(values: Any) -> FloatArray:

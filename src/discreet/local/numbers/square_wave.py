@@ -15,7 +15,8 @@ from discreet.core import FloatArray, IntArray, checks, jit, option
 from discreet.errors import InvalidArgument
 from discreet.local.mechanism import REPORT_EPSILON, OneNumber
 from discreet.local.numbers.distributions import Distribution
-from discreet.local.numbers.means import HIGH, LOW, numbers, public_range
+from discreet.local.numbers.means import numbers
+from discreet.local.numbers.scales import HIGH, LOW, Scale
 from discreet.local.wire.bits import Rows
 from discreet.noise import Generator
 from discreet.noise.reports import Window, half_width, square_wave
@@ -28,9 +29,8 @@ _LEAST_GAIN = 1e-3
 class SquareWave(OneNumber):
     """Report a point that is e^ε times as likely near the value's bucket as elsewhere.
 
-    The range is cut into d equal buckets. A report is one of d + 2h points; the 2h + 1 points around the value's bucket
-    have the larger probability. h = ⌊B d⌋ with B = (εE - E + 1)/(2E(E - 1 - ε)), E = e^ε, which is the most informative
-    choice. A missing value becomes a random bucket.
+    The range is cut into d buckets, of equal width or of equal ratio. A report is one of d + 2h points; the 2h + 1
+    points around the value's bucket have the larger probability. A missing value becomes a random bucket.
 
     Privacy
     -------
@@ -54,21 +54,34 @@ class SquareWave(OneNumber):
     epsilon: float = REPORT_EPSILON
     low: float = LOW
     high: float = HIGH
-    buckets: int = option(default=256, low=2, high=2**20, help="Number d of equal buckets.")
+    buckets: int = option(default=256, low=2, high=2**16, help="Number d of buckets; a power of 2 on a log scale.")
+    scale: str = option(
+        default="linear", choices=("linear", "log"), help="Buckets of equal width, or of equal ratio.",
+        details="Use log for times and sizes, which span several powers of ten.",
+    )  # fmt: skip
+    reach: int | None = option(
+        default=None, low=0, high=2**16, help="Half-width h of the window, in buckets.",
+        details="None: the most informative one, ⌊B d⌋ with B = (εE - E + 1)/(2E(E - 1 - ε)), E = e^ε.",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        low, high = public_range(self.low, self.high)
-        self._set(low=low, high=high)
+        d = self.buckets
+        public = Scale.read(self.low, self.high, log=self.scale == "log")
+        if public.log and d & (d - 1):
+            fix = f"buckets={1 << d.bit_length() - 1}"
+            raise InvalidArgument("buckets", d, "a power of 2 on a log scale", fix)
+        reach = int(half_width(self._exact) * d) if self.reach is None else self._within("reach", high=d)
+        self._set(low=public.low, high=public.high, reach=reach)
 
     @cached_property
-    def reach(self) -> int:
-        """Half-width h of the window, in buckets."""
-        return int(half_width(self._exact) * self.buckets)
+    def public(self) -> Scale:
+        """The scale of the buckets."""
+        return Scale(self.low, self.high, self.scale == "log")
 
     @cached_property
     def law(self) -> Window:
-        return square_wave(self._exact, self.buckets)
+        return square_wave(self._exact, self.buckets, self.reach)
 
     @property
     def _counters(self) -> int:
@@ -77,14 +90,12 @@ class SquareWave(OneNumber):
     @cached_property
     def edges(self) -> FloatArray:
         """The ends of the buckets."""
-        return np.linspace(self.low, self.high, self.buckets + 1)
+        return self.public.edges(self.buckets)
 
     def buckets_of(self, values: Any) -> IntArray:
         """Return the bucket of every value, -1 for anything but a number."""
-        share = (np.clip(numbers(values), self.low, self.high) - self.low) / (self.high - self.low)
-        missing = np.isnan(share)
-        places = np.minimum(np.where(missing, 0.0, share) * self.buckets, self.buckets - 1).astype(np.int64)
-        return np.where(missing, -1, places)
+        read = numbers(values)
+        return np.where(np.isnan(read), -1, np.searchsorted(self.public.cuts(self.buckets), read, side="right"))
 
     def _encode(self, values: Any, stream: Generator) -> Rows:
         places = self.buckets_of(values)
@@ -93,14 +104,14 @@ class SquareWave(OneNumber):
             places[missing] = noise.below(self.buckets, size=int(missing.sum()), rng=stream)
         return self.layout.pack(point=self.law.draw(places, stream))
 
-    def estimate(self, counts: Any, *, method: str = "em") -> Distribution:  # type: ignore[override]
+    def estimate(self, counts: Any, *, method: str = "ems") -> Distribution:  # type: ignore[override]
         """Estimate the distribution of the reporters' values.
 
         Parameters
         ----------
         counts : Counts
             The result of `aggregate`.
-        method : {"em", "ems"}
+        method : {"ems", "em"}
             "em" is maximum likelihood, stopped when a step gains little. "ems" smooths after every step: better for
             smooth distributions, worse for spikes.
         """
@@ -110,10 +121,18 @@ class SquareWave(OneNumber):
         shares, steps = self._fit(reports[None], how)
 
         def refit(replicates: int, rng: object) -> FloatArray:
-            return self._fit(resample(reports, replicates, rng), how)[0]
+            return self._fit(resample(self._chances(shares[0]), counts.n, replicates, rng), how)[0]
 
         name = "maximum likelihood" if how == "em" else "smoothed maximum likelihood"
-        return Distribution(shares[0], self.edges, counts.n, counts.guarantee, name, int(steps[0]), refit)
+        fitted = name, int(steps[0]), self.scale
+        return Distribution(shares[0], self.edges, counts.n, counts.guarantee, *fitted, refit)
+
+    def _chances(self, shares: FloatArray) -> FloatArray:
+        """Return the probability of every report, given the shares of the buckets."""
+        law, running = self.law, np.concatenate([[0.0], np.cumsum(shares)])
+        points = np.arange(law.size)
+        held = running[np.minimum(points + 1, len(shares))] - running[np.maximum(points - law.width + 1, 0)]
+        return np.asarray(law.far + (law.near - law.far) * held)
 
     def _fit(self, reports: IntArray, method: str) -> tuple[FloatArray, IntArray]:
         shares, steps = np.empty((len(reports), self.buckets)), np.zeros(len(reports), np.int64)

@@ -7,8 +7,10 @@ reports of any two values are β apart, then with p = β/(e^ε₀ - 1) the victi
 of the 2022 paper is not used: one of its steps is invalid (its authors issued an erratum).
 """
 
+from __future__ import annotations
+
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from numbers import Real
 from typing import Any
@@ -41,9 +43,11 @@ class ShuffledBound:
     epsilon, delta : float
         Central privacy of the shuffled reports.
     n, local_epsilon : int, float
-        Honest reports, the victim's among them; and the promise of each without a shuffler.
+        Honest reports of a batch, the victim's among them; and the promise of each without a shuffler.
     method : {"clones", "total variation", "local"}
         The bound. "local" means that no amplification could be shown.
+    reports : int
+        Reports of one user.
 
     Examples
     --------
@@ -59,9 +63,32 @@ class ShuffledBound:
     n: int
     local_epsilon: float
     method: str
+    reports: int = 1
 
     model = "shuffled"
     neighbours = "one user's value replaced"
+
+    def repeated(self, times: int) -> ShuffledBound:
+        """Return the promise about ``times`` reports of one user, in one batch or in several.
+
+        Privacy
+        -------
+        Replace the reports one after the other: every step is (ε, δ)-private, so all of them are (kε, δ(1 + e^ε + ...
+        + e^((k-1)ε)))-private (group privacy). This holds for reports that are drawn afresh; stored responses can be
+        recognised in every batch.
+
+        Examples
+        --------
+        >>> three = shuffled(2.0, n=1_000_000, delta=1e-8).repeated(3)
+        >>> round(three.epsilon, 4), round(three.delta, 10)
+        (0.0527, 3.05e-08)
+        """
+        k = checks.whole("times", times, low=1)
+        if k == 1:
+            return self
+        total = k * self.epsilon
+        steps = math.expm1(total) / math.expm1(self.epsilon) if 0 < total < 700 else k if total == 0 else math.inf
+        return replace(self, epsilon=total, delta=min(1.0, self.delta * steps * (1 + _SLACK)), reports=k)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain data."""

@@ -1,2 +1,11 @@
+from .client import asked as asked
 from .frames import impossible as impossible
 from .frames import split_frame as split_frame
+from .sealing import INNER as INNER
+from .sealing import LAYER as LAYER
+from .sealing import MOST_BATCH as MOST_BATCH
+from .sealing import OUTER as OUTER
+from .sealing import batch_code as batch_code
+from .sealing import private_key as private_key
+from .sealing import sealed_size as sealed_size
+from .sealing import unseal as unseal

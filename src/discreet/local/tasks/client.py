@@ -33,8 +33,8 @@ from discreet.noise.reports import ByteCoins
 
 #: Reports of one frame, reports that may wait, seconds for one request, bytes of a task that is read.
 _BATCH, _MOST_WAITING, _PATIENCE, _LARGEST_TASK = 100, 1000, 10, 1 << 24
-#: The longest a server may ask a device to stay away.
-_LONGEST_PAUSE = 3600
+#: The longest a server may ask a device to stay away, and the bytes of an error that are read.
+_LONGEST_PAUSE, _LONGEST_ERROR = 3600, 1000
 #: Status codes after which the same frame is sent again later.
 _LATER, _GONE = (408, 425, 429), 410
 
@@ -55,8 +55,8 @@ class Client:
     path : str or Path
         The device's file: secret, ledger, queue. One program at a time may hold it. Deleting it makes a new device with
         a new lifetime, which no limit covers.
-    url : str
-        Address of the collector.
+    url : str or dict of str to str
+        Address of the collector, or of the shuffler for tasks with one; a dict has one for every question.
     pins : dict of str to str or list of str
         For every question, the digest of the one task that may ask it. A list names the task first, then those it
         replaces.
@@ -98,7 +98,7 @@ class Client:
     def __init__(
         self,
         path: str | Path,
-        url: str,
+        url: str | Mapping[str, str],
         *,
         pins: Mapping[str, str | Sequence[str]],
         report: Any,
@@ -107,15 +107,15 @@ class Client:
         labels: Mapping[str, bytes] | None = None,
         clock: Callable[[], datetime] | None = None,
     ) -> None:
-        self._url = _address(url)
         self._pins = _pins(pins)
+        self._urls = _addresses(url, self._pins)
         self._report, self._day, self._life = (
             checks.positive(name, value) for name, value in (("report", report), ("day", day), ("life", life))
         )
         self._labels = dict(labels or {})
         self._clock = clock or datetime.now
         self._devices: dict[str, Device] = {}
-        self._not_before = 0.0
+        self._not_before: dict[str, float] = {}
         #: Held while the file is read and changed, not while the network is waited for.
         self._lock = threading.RLock()
         self._file = DeviceFile(path)
@@ -163,7 +163,7 @@ class Client:
             return self._devices[question]
         digest, _ = self._pins[question]
         known = self._file.state.tasks.get(digest)
-        text = known["text"] if known else self._fetch(digest)
+        text = known["text"] if known else self._fetch(self._urls[question], digest)
         raw = text.encode("utf-8") if isinstance(text, str) else text
         if hashlib.sha256(raw).hexdigest() != digest:
             raise FormatError(f"the collector's task for {question!r} is not the pinned one; nothing is sent to it")
@@ -237,17 +237,22 @@ class Client:
     def flush(self) -> Sent:
         """Try to send the queue: once, one request per frame. Frames without acknowledgement stay."""
         sent = refused = 0
+        down: set[str] = set()
         with self._lock:
             self._frame()
             entries = [tuple(entry) for entry in self._file.state.frames]
+            questions = {digest: facts["question"] for digest, facts in self._file.state.tasks.items()}
         for digest, frame, first, reports in entries:
-            if time.monotonic() < self._not_before:
-                break
+            # A question that is not pinned any more has no address of its own.
+            url = self._urls.get(questions[digest], self._urls[""])
+            if not url or url in down or time.monotonic() < self._not_before.get(url, 0.0):
+                continue
             # Once the collector may have forgotten the key, sending again could count twice.
             late = self._late(digest, frame, first)
-            answer = _GONE if late else self._ask(f"/v1/tasks/{digest}/reports", bytes.fromhex(frame))[0]
+            answer = _GONE if late else self._ask(url, f"/v1/tasks/{digest}/reports", bytes.fromhex(frame))[0]
             if answer is None or 300 <= answer < 400 or answer >= 500 or answer in _LATER:
-                break  # a redirect is somebody else's answer, such as that of a café's network
+                down.add(url)  # a redirect is somebody else's answer, such as that of a café's network
+                continue
             if self._done(frame):
                 sent, refused = (sent + reports, refused) if answer < 300 else (sent, refused + reports)
         return Sent(sent, self._waiting(), refused)
@@ -261,12 +266,15 @@ class Client:
             return
         with self._file.change() as state:
             for digest in sorted({task for task, _ in state.queue}):
-                mechanism = Task.from_json(state.tasks[digest]["text"]).mechanism
+                asked = Task.from_json(state.tasks[digest]["text"])
                 bodies = [bytes.fromhex(body) for task, body in state.queue if task == digest]
                 mixed = [bodies[i] for i in noise.permutation(len(bodies))]
-                for start in range(0, len(mixed), _BATCH):
-                    part = mixed[start : start + _BATCH]
-                    frame = frames.write_frame(mechanism, b"".join(part))
+                # Sealed frames have equal lengths, and no two reports of a device stay together.
+                most = _BATCH if asked.shuffle is None else 1
+                for start in range(0, len(mixed), most):
+                    part = mixed[start : start + most]
+                    frame = frames.write_frame(asked.mechanism, b"".join(part))
+                    frame = frame if asked.shuffle is None else asked.shuffle.seal(digest, frame)
                     state.frames.append([digest, frame.hex(), None, len(part)])
             state.queue = []
 
@@ -291,29 +299,20 @@ class Client:
                 state.frames = left
         return True
 
-    def _fetch(self, digest: str) -> bytes:
-        status, text = self._ask(f"/v1/tasks/{digest}", None)
+    def _fetch(self, url: str, digest: str) -> bytes:
+        status, text = self._ask(url, f"/v1/tasks/{digest}", None)
         if status != 200:
             told = {None: "there is no answer", 404: "it has no such task (status 404)"}
             why = told.get(status, f"status {status}")
-            raise DataSourceError(f"the task {digest[:12]}… is not available from {self._url}: {why}")
+            raise DataSourceError(f"the task {digest[:12]}… is not available from {url}: {why}")
         return text
 
-    def _ask(self, path: str, body: bytes | None) -> tuple[int | None, bytes]:
+    def _ask(self, url: str, path: str, body: bytes | None) -> tuple[int | None, bytes]:
         """Make a request without information on the device; None if there is no answer."""
-        headers = {"Content-Type": "application/octet-stream", "User-Agent": "discreet"}
-        request = urllib.request.Request(self._url + path, body, headers)
-        try:
-            with _OPENER.open(request, timeout=_PATIENCE) as answer:
-                return answer.status, answer.read(_LARGEST_TASK + 1)
-        except urllib.error.HTTPError as error:
-            pause = error.headers.get("Retry-After", "")
-            if pause.isascii() and pause.isdigit():
-                self._not_before = time.monotonic() + min(int(pause[:9]), _LONGEST_PAUSE)
-            error.close()
-            return error.code, b""
-        except (OSError, http.client.HTTPException):
-            return None, b""
+        status, text, pause = asked(url + path, body, _PATIENCE)
+        if pause.isascii() and pause.isdigit():
+            self._not_before[url] = time.monotonic() + min(int(pause[:9]), _LONGEST_PAUSE)
+        return status, text
 
     def close(self) -> None:
         """Release the device's file for other programs."""
@@ -326,7 +325,8 @@ class Client:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<client of {self._url}: epsilon {self.spent:g} of {float(self._life):g} spent>"
+        urls = ", ".join(sorted({url for url in self._urls.values() if url}))
+        return f"<client of {urls}: epsilon {self.spent:g} of {float(self._life):g} spent>"
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -337,6 +337,20 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 _OPENER = urllib.request.build_opener(_NoRedirects)
+
+
+def asked(address: str, body: bytes | None, patience: float) -> tuple[int | None, bytes, str]:
+    """Make a request; return the status (None if there is no answer), the text, and for how long to stay away."""
+    headers = {"Content-Type": "application/octet-stream", "User-Agent": "discreet"}
+    request = urllib.request.Request(address, body, headers)
+    try:
+        with _OPENER.open(request, timeout=patience) as answer:
+            return answer.status, answer.read(_LARGEST_TASK + 1), ""
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read(_LONGEST_ERROR), error.headers.get("Retry-After", "")
+    except (OSError, http.client.HTTPException):
+        return None, b"", ""
 
 
 def _subject(task: Task) -> str:
@@ -353,10 +367,14 @@ def _subject(task: Task) -> str:
     return hashlib.sha256(binary.canonical({"asks": labels})).hexdigest()
 
 
-def _address(url: object) -> str:
-    if not isinstance(url, str) or urllib.parse.urlsplit(url).scheme not in ("http", "https"):
-        raise InvalidType("url", url, "the address of a collector", "url='https://collector.example'")
-    return url.rstrip("/")
+def _addresses(url: object, questions: Mapping[str, Any]) -> dict[str, str]:
+    """Return the address of every question, and under "" the one of all others."""
+    found = {"": "", **url} if isinstance(url, Mapping) else dict.fromkeys(["", *questions], url)
+    for question in questions:
+        one = found.get(question)
+        if not isinstance(one, str) or urllib.parse.urlsplit(one).scheme not in ("http", "https"):
+            raise InvalidType("url", one, "the address of a collector", "url='https://collector.example'")
+    return {question: str(one).rstrip("/") for question, one in found.items()}
 
 
 def _pins(pins: object) -> dict[str, tuple[str, tuple[str, ...]]]:

@@ -13,6 +13,10 @@ import numpy as np
 
 from discreet import noise
 from discreet.local.mechanism import Mechanism
+from discreet.local.numbers.mean_vectors import MeanVector
+from discreet.local.numbers.means import MeanResponse
+from discreet.local.numbers.scales import Scale
+from discreet.local.numbers.square_wave import SquareWave
 from discreet.local.oracles.direct import DirectResponse
 from discreet.local.oracles.hadamard_response import HadamardResponse
 from discreet.local.oracles.local_hashing import LocalHashing
@@ -27,7 +31,7 @@ from discreet.local.sketches.hadamard import HadamardSketch
 from discreet.local.strings.prefix import PrefixExtension
 from discreet.local.tasks.task import Task
 from discreet.local.wire.bits import bits_for
-from discreet.noise.reports import Coins
+from discreet.noise.reports import HALF, Coins, MeanLaw, PiecewiseLaw
 
 _SAFE = 2**53
 
@@ -90,6 +94,13 @@ class Device:
             return truth
         other = coins.below(size - 1)
         return other + (other >= truth)
+
+    def near(self, start: int, width: int, others: int, coins: Coins) -> int:
+        """Choose a point of the window, or one of the others around it."""
+        if self.tossed("keep", coins):
+            return start + coins.below(width)
+        other = coins.below(others)
+        return other + width * (other >= start)
 
     def tossed(self, name: str, coins: Coins) -> bool:
         return coins.toss(self._coin[name])
@@ -227,6 +238,44 @@ def _rappor(device: Device, m: Rappor, value: Any, coins: Coins, memo: Memo | No
     return bits | int(cohort[0]) << m.bits
 
 
+def _wave(device: Device, m: SquareWave, value: Any, coins: Coins, memo: Memo | None) -> int:
+    bucket = m.public.bucket(value, m.buckets)
+    return device.near(coins.below(m.buckets) if bucket < 0 else bucket, *m.law.sizes, coins)
+
+
+def _mean(device: Device, m: MeanResponse, value: Any, coins: Coins, memo: Memo | None) -> int:
+    return _said(device, m.law, Scale(m.low, m.high).place(value), coins)
+
+
+def _means(device: Device, m: MeanVector, value: Any, coins: Coins, memo: Memo | None) -> int:
+    d, taken = len(m.low), []  # type: int, list[int]
+    for i in range(m.n_sent):
+        ticket = coins.below(d - i)
+        for earlier in sorted(taken):
+            ticket += ticket >= earlier
+        taken.append(ticket)
+    values = value if isinstance(value, (list, tuple, np.ndarray)) and len(value) == d else [None] * d
+    packed = shift = 0
+    for which in taken:
+        place = Scale(m.low[which], m.high[which]).place(values[which])
+        for number, size in ((which, d), (_said(device, m.law, place, coins), len(m.law.values))):
+            packed |= number << shift
+            shift += bits_for(size)
+    return packed
+
+
+def _said(device: Device, law: MeanLaw, place: int, coins: Coins) -> int:
+    """Report a place on the public grid: a point, or a sign."""
+    points = getattr(law, "points", law)
+    if isinstance(points, PiecewiseLaw) and (points is law or device.tossed("choice", coins)):
+        start, rest = divmod(points.reach * place, HALF)
+        start += coins.below(HALF) < rest
+        return device.near(start, *points.window.sizes, coins)
+    before = points.window.size if isinstance(points, PiecewiseLaw) else 0
+    likely = place if device.tossed("informed", coins) else HALF
+    return before + (coins.below(2 * HALF) < likely)
+
+
 def _floyd(size: int, taken: int, coins: Coins) -> set[int]:
     """Draw a uniform subset of 0..size-1 (Bentley and Floyd 1987)."""
     chosen: set[int] = set()
@@ -248,4 +297,7 @@ _MAKERS: dict[type[Mechanism], Maker] = {
     HadamardSketch: _hadamard_sketch,
     BitFlip: _bit_flip,
     Rappor: _rappor,
+    SquareWave: _wave,
+    MeanResponse: _mean,
+    MeanVector: _means,
 }

@@ -18,11 +18,10 @@ from discreet.core import DeclaredValue, option, written_amount
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.mechanism import REPORT_EPSILON, Mechanism, local_budget, mechanism_from_dict
 from discreet.local.numbers.mean_vectors import MeanVector
-from discreet.local.numbers.means import MeanResponse
-from discreet.local.numbers.square_wave import SquareWave
 from discreet.local.oracles.local_hashing import LocalHashing
 from discreet.local.strings.prefix import PrefixExtension
 from discreet.local.strings.puzzle import FragmentPuzzle
+from discreet.local.tasks.sealing import MOST_BATCH, Shuffle, sealed_size
 from discreet.local.wire import binary
 
 _FORMAT, _VERSION = "discreet.task", 1
@@ -33,8 +32,6 @@ _LONGEST_NAME, _LARGEST_TASK = 100, 1 << 24
 #: Fields that are written as they are.
 _AS_THEY_ARE = ("name", "wanted", "opens", "closes", "minimum", "period", "key_window")
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
-#: Reports that a single device does not make by itself.
-_FOR_FILES = (FragmentPuzzle, MeanResponse, MeanVector, SquareWave)
 
 
 @dataclass(frozen=True)
@@ -114,8 +111,10 @@ class Task(DeclaredValue):
         help="Seconds after which the collector forgets an idempotency key; clients must not retry later.",
     )  # fmt: skip
     candidates: Any = option(
-        default=None, help="Labels of the values 0..d-1, or the values to estimate: a list or a `PublicFile`."
+        default=None,
+        help="Labels of the values 0..d-1, of several numbers, or the values to estimate: a list or a `PublicFile`.",
     )
+    shuffle: Any = option(default=None, help="A `Shuffle`, if reports are mixed before the collector sees them.")
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, Mechanism):
@@ -137,7 +136,7 @@ class Task(DeclaredValue):
             raise InvalidArgument("closes", self.closes, f"after opens, {self.opens}")
         self._check_labels()
         self._check_size()
-        assert self.coins
+        thresholds(self.mechanism)
 
     def _check_size(self) -> None:
         """Refuse mechanisms whose counts grow with every report, and values that not every language can hold."""
@@ -148,6 +147,12 @@ class Task(DeclaredValue):
             raise InvalidArgument("mechanism", f"{m.NAME} without a pool", "one whose counts have a fixed size", fix)
         if isinstance(m, PrefixExtension) and m.bits is not None:
             raise InvalidArgument("mechanism", f"{m.NAME} of whole numbers", "one of texts, in a task", "bits=None")
+        if self.shuffle is not None and not isinstance(self.shuffle, Shuffle):
+            fix = "shuffle=dc.local.Shuffle(...)"
+            raise InvalidType("shuffle", type(self.shuffle).__name__, "a Shuffle, or None", fix)
+        most = MOST_BATCH // 2 // sealed_size(m.layout.size)
+        if self.shuffle is not None and self.shuffle.batch > most:
+            raise InvalidArgument("batch", self.shuffle.batch, f"at most {most} reports of this size", f"batch={most}")
 
     def _check_labels(self) -> None:
         domain = getattr(self.mechanism, "domain", getattr(self.mechanism, "candidates", None))
@@ -158,6 +163,10 @@ class Task(DeclaredValue):
         # Local hashing that counts its candidates hashes them as they are: names of its numbers would be other values.
         if isinstance(domain, tuple) or (domain is not None and isinstance(self.mechanism, LocalHashing)):
             raise InvalidArgument("candidates", "given", "None: the mechanism lists its values", "candidates=None")
+        several = isinstance(self.mechanism, MeanVector)
+        if hasattr(self.mechanism, "low") and (not several or isinstance(self.candidates, PublicFile)):
+            expected = "a list of names" if several else "None: the task asks for a number"
+            raise InvalidArgument("candidates", "given", expected, "candidates=None")
         if isinstance(self.candidates, PublicFile):
             return
         if isinstance(self.candidates, (str, bytes)) or not hasattr(self.candidates, "__iter__"):
@@ -165,8 +174,9 @@ class Task(DeclaredValue):
                 "candidates", self.candidates, "a list of labels or a PublicFile", "candidates=['a', 'b']"
             )
         listed = _labels("candidates", self.candidates)
-        if isinstance(domain, int) and len(listed) != domain:
-            raise InvalidArgument("candidates", f"{len(listed)} labels", f"one for each of the {domain} values")
+        wanted = len(self.mechanism.low) if several else domain  # type: ignore[attr-defined]
+        if isinstance(wanted, int) and len(listed) != wanted:
+            raise InvalidArgument("candidates", f"{len(listed)} labels", f"one for each of the {wanted} values")
         object.__setattr__(self, "candidates", listed)
 
     def named(self, content: bytes | None = None) -> tuple[Any, ...] | None:
@@ -210,6 +220,7 @@ class Task(DeclaredValue):
             "coins": self.coins, "candidates": list(listed) if isinstance(listed, tuple) else listed,
             "epsilon": str(self.epsilon.exact), "per_day": str(self.per_day.exact),  # type: ignore[attr-defined]
             **{name: getattr(self, name) for name in _AS_THEY_ARE},
+            **({} if self.shuffle is None else {"shuffle": self.shuffle.to_dict()}),
         }  # fmt: skip
 
     def to_json(self) -> str:
@@ -237,6 +248,7 @@ class Task(DeclaredValue):
                 mechanism_from_dict(facts["mechanism"]),
                 per_day=written_amount(facts["per_day"]),  # type: ignore[arg-type]
                 candidates=_read_candidates(facts["candidates"]),
+                shuffle=Shuffle.from_dict(facts.get("shuffle")),
                 **{name: facts[name] for name in _AS_THEY_ARE},
             )
             same = task.to_json() == (text if isinstance(text, str) else text.decode("utf-8"))
@@ -260,8 +272,8 @@ def thresholds(mechanism: Mechanism) -> dict[str, str]:
     different digit decides, and a full tie is a no. So heads have probability exactly T/256^16. A probability of
     telling the truth is rounded down, one of hiding it up; both bring the reports of two values closer together.
     """
-    if isinstance(mechanism, _FOR_FILES):
-        expected = "one that a single device can answer: a frequency oracle, a sketch or prefix extension"
+    if isinstance(mechanism, FragmentPuzzle):
+        expected = "one that a single device can answer: a frequency oracle, a sketch, numbers or prefix extension"
         raise InvalidArgument("mechanism", mechanism.NAME, expected, "mechanism=plan(...).best.make(domain)")
     return {name: f"{coin.threshold:0{2 * coin.digits}x}" for name, coin in mechanism.randomiser.coins.items()}
 

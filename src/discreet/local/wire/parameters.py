@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
+from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -107,6 +108,8 @@ def _plain(name: str, value: Any) -> Any:
         return str(value.exact)
     if isinstance(value, Fraction):
         return str(value)
+    if isinstance(value, float):
+        return decimal_text(value)
     if name == "key":
         return value.to_bytes(16, "little").hex()
     if isinstance(value, tuple):
@@ -121,6 +124,14 @@ def _read(name: str, value: Any) -> Any:
         if not isinstance(value, str) or len(value) != 32:
             raise FormatError("the key must be 32 hexadecimal digits")
         return int.from_bytes(bytes.fromhex(value), "little")
+    if name in ("low", "high") and isinstance(value, str):
+        return float(value)
     if isinstance(value, list):
-        return tuple(_read("", v) for v in value)
+        return tuple(_read(name, v) for v in value)
     return value
+
+
+def decimal_text(x: float) -> str:
+    """Write a double as the shortest decimal that reads back as it, without an exponent."""
+    text = format(Decimal(repr(x + 0.0)), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text

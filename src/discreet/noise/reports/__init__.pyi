@@ -21,8 +21,10 @@ from .laws import within as within
 from .means import HALF as HALF
 from .means import DuchiLaw as DuchiLaw
 from .means import MeanLaw as MeanLaw
+from .means import PiecewiseLaw as PiecewiseLaw
 from .means import SquareWaveLaw as SquareWaveLaw
 from .means import Window as Window
+from .means import best_half as best_half
 from .means import half_width as half_width
 from .means import mean_law as mean_law
 from .means import numbers_sent as numbers_sent

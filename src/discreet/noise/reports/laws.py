@@ -298,6 +298,10 @@ class Together(ReportLaw):
     def price(self) -> Exact:
         return self._added([part.price for _, part in self.parts])
 
+    @property
+    def coins(self) -> dict[str, Coin]:
+        return {name: coin for _, part in self.parts for name, coin in part.coins.items()}
+
     def _added(self, amounts: list[Exact]) -> Exact:
         if math.inf in amounts:
             return math.inf
@@ -331,6 +335,11 @@ class Sampled(ReportLaw):
     @property
     def price(self) -> Exact:
         return Fraction(self.each.price * self.taken)
+
+    @property
+    def coins(self) -> dict[str, Coin]:
+        coins: dict[str, Coin] = self.each.coins
+        return coins
 
     @property
     def lines(self) -> tuple[tuple[str, Exact], ...]:

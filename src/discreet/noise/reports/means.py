@@ -249,18 +249,17 @@ class DuchiLaw(ReportLaw):
 
 @dataclass(frozen=True)
 class PiecewiseLaw(WindowedLaw):
-    """A point of -M..M, numbered from 0."""
+    """A point of -M..M, numbered from 0; ``half`` is w, None for the best."""
 
     epsilon: Fraction
     steps: int
+    half: int | None = None
 
     @cached_property
     def window(self) -> Window:  # type: ignore[override]
-        """The window of W points, the odd number next to (2M + 1)/(√E + 1)."""
-        size = 2 * self.steps + 1
-        wanted = size * chance_value(Chance(b=Fraction(1), d=Fraction(1), x=self.epsilon / 2))
-        half = min(max(round((wanted - 1) / 2), 0), self.steps - 1)
-        return Window(self.epsilon, 2 * half + 1, size)
+        """The window of W = 2w + 1 points."""
+        half = best_half(self.epsilon, self.steps) if self.half is None else self.half
+        return Window(self.epsilon, 2 * half + 1, 2 * self.steps + 1)
 
     @property
     def reach(self) -> int:
@@ -305,10 +304,11 @@ class HybridLaw(ReportLaw):
 
     epsilon: Fraction
     steps: int
+    half: int | None = None
 
     @cached_property
     def points(self) -> PiecewiseLaw:
-        return PiecewiseLaw(self.epsilon, self.steps)
+        return PiecewiseLaw(self.epsilon, self.steps, self.half)
 
     @cached_property
     def signs(self) -> DuchiLaw:
@@ -321,9 +321,10 @@ class HybridLaw(ReportLaw):
 
     @property
     def coins(self) -> dict[str, Coin]:
-        return {**self.points.coins, **self.signs.coins}
+        return {"choice": Coin(self.choice, up=False), **self.points.coins, **self.signs.coins}
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
+        """Return the larger ratio of the two laws: the choice between them does not depend on the value."""
         return max(self.points.ratio(heads), self.signs.ratio(heads))
 
     @property
@@ -356,13 +357,19 @@ class HybridLaw(ReportLaw):
 MeanLaw: TypeAlias = DuchiLaw | PiecewiseLaw | HybridLaw
 
 
-def mean_law(method: str, epsilon: Fraction, steps: int) -> MeanLaw:
+def best_half(epsilon: Fraction, steps: int) -> int:
+    """Return w for which 2w + 1 is the odd number next to (2M + 1)/(√E + 1)."""
+    wanted = (2 * steps + 1) * chance_value(Chance(b=Fraction(1), d=Fraction(1), x=epsilon / 2))
+    return min(max(round((wanted - 1) / 2), 0), steps - 1)
+
+
+def mean_law(method: str, epsilon: Fraction, steps: int, half: int | None = None) -> MeanLaw:
     """Return the law of a method: ``"duchi"``, ``"piecewise"`` or ``"hybrid"``."""
     if method == "piecewise":
-        return PiecewiseLaw(epsilon, steps)
+        return PiecewiseLaw(epsilon, steps, half)
     if method == "duchi" or epsilon <= _ALL_SIGNS:
         return DuchiLaw(epsilon)
-    return HybridLaw(epsilon, steps)
+    return HybridLaw(epsilon, steps, half)
 
 
 def _draw(
@@ -403,9 +410,9 @@ def half_width(epsilon: Fraction) -> Fraction:
     return (x_exact * e - e + 1) / (2 * e * (e - 1 - x_exact))
 
 
-def square_wave(epsilon: Fraction, buckets: int) -> Window:
-    """Return the law of a point, given a bucket: 2h + 1 of d + 2h points are more likely, h = ⌊B d⌋."""
-    reach = int(half_width(epsilon) * buckets)
+def square_wave(epsilon: Fraction, buckets: int, reach: int | None = None) -> Window:
+    """Return the law of a point, given a bucket: 2h + 1 of d + 2h points are more likely; by default h = ⌊B d⌋."""
+    reach = int(half_width(epsilon) * buckets) if reach is None else reach
     return Window(epsilon, 2 * reach + 1, buckets + 2 * reach)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import AnyArray, ByteArray, FloatArray, IntArray, WordArray, checks
+from discreet.core import ByteArray, FloatArray, IntArray, WordArray, checks
 from discreet.errors import InvalidType
 from discreet.noise.stream.watch import watcher
 
@@ -164,13 +164,11 @@ def numpy_stream(root: int, *place: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(root, spawn_key=place)))
 
 
-def resample(counts: AnyArray, replicates: int, rng: object = None) -> IntArray:
-    """Draw bootstrap samples: rows of counts with the total of ``counts`` and its shares as chances."""
+def resample(chances: FloatArray, total: int, replicates: int, rng: object = None) -> IntArray:
+    """Draw bootstrap samples: rows of counts with a total, by chances that add up to 1."""
     seed = int.from_bytes(generator(rng).bytes(32).tobytes(), "little")
-    total = int(counts.sum())
-    shares = counts / max(total, 1) if total else np.full(len(counts), 1 / max(len(counts), 1))
     stream = np.random.Generator(np.random.Philox(np.random.SeedSequence(seed)))
-    return stream.multinomial(total, shares, size=replicates)
+    return stream.multinomial(total, chances / chances.sum(), size=replicates)
 
 
 def even_points(n: int, dimension: int, constant: int) -> FloatArray:

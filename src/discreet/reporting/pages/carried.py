@@ -9,6 +9,7 @@ import json
 import re
 from typing import Any
 
+from discreet.core import checks
 from discreet.errors import FormatError
 
 FACTS, SIGNATURE = "discreet-facts", "discreet-signature"
@@ -28,16 +29,19 @@ def _element(name: str) -> re.Pattern[str]:
 
 def put(page: str, name: str, text: str) -> str:
     """Return a page that carries a text."""
-    escaped = html.escape(text, quote=False).replace("'", "&#x27;")
-    return _element(name).sub(lambda _: f"<meta name=\"{name}\" content='{escaped}'>", page, count=1)
+    return _element(name).sub(lambda _: f"<meta name=\"{name}\" content='{_escaped(text)}'>", page, count=1)
 
 
 def held(page: str, name: str) -> str:
     """Return the text that a page carries; `FormatError` if it does not have exactly one place for it."""
     found = _element(name).findall(page)
-    if len(found) != 1 or page.count(f'name="{name}"') != 1:
+    if len(found) != 1 or page.count(f'name="{name}"') != 1 or _escaped(html.unescape(found[0])) != found[0]:
         raise FormatError(f"the page does not carry {name} in one place, as pages of this version do")
     return html.unescape(found[0])
+
+
+def _escaped(text: str) -> str:
+    return html.escape(text, quote=False).replace("'", "&#x27;")
 
 
 def bare(page: str, *names: str) -> str:
@@ -55,14 +59,16 @@ def digest(page: str, *names: str) -> str:
 def read(text: str) -> dict[str, Any]:
     """Read the facts that a page carries; `FormatError` if they do not have the form of this version."""
     try:
-        facts = json.loads(text)
-        whole = set(facts) == {*_SAME, *_MORE} and (facts["format"], facts["format_version"]) == ("discreet.page", 1)
+        facts = checks.read_json(text)
+        version = facts["format"], repr(facts["format_version"])
+        whole = set(facts) == {*_SAME, *_MORE} and version == ("discreet.page", "1")
         texts = all(isinstance(facts[key], str) for key in _TEXTS)
         texts &= all(isinstance(text, (str, type(None))) for text in (*facts["about"].values(), facts["signer"]))
+        texts &= isinstance(facts["seeded"], bool)
         charged = facts["account"] is None or isinstance(facts["account"]["head"], str)
         drawn = facts["behind"] is None or all(isinstance(facts["behind"][key], str) for key in ("file", "digest"))
         # Anything else that is given would replace what the file says.
-        given = not {*json.loads(facts["given"]).keys()} - {*GIVEN, *OPTIONS}
+        given = not {*checks.read_json(facts["given"]).keys()} - {*GIVEN, *OPTIONS}
         if not (whole and texts and charged and drawn and given and isinstance(facts["promise"], dict)):
             raise ValueError
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):

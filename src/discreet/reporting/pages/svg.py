@@ -32,21 +32,24 @@ def bars(
     assumed: Sequence[float] | None = None,
     edges: Sequence[float] | None = None,
     marks: Sequence[tuple[float, str]] | None = None,
+    ends: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> Markup:
-    """Draw vertical bars with intervals, and a second series as lines.
+    """Draw vertical bars with intervals (``errors`` to both sides, or their ``ends``), and a second series as lines.
 
     ``assumed`` is the part of each value that is not known: it is hatched. With ``edges`` the bars are as wide as
     their bins; if widths differ, heights are values per unit. ``marks`` are places and texts for dates.
     """
     v, e, doubt, other = (ink.clean(x, len(values)) for x in (values, errors, assumed, second))
-    told, told_e = v, e
+    low_end, high_end = (ink.clean(x, len(v)) for x in ends) if ends is not None else (v - e, v + e)
+    told, told_e = v, (high_end - low_end) / 2
     cuts = np.arange(len(v) + 1.0) if edges is None else np.asarray(edges, np.float64)
     widths = np.diff(cuts)
     if len(v) and float(widths.max()) > 1.01 * float(widths.min()):
-        v, e, doubt, other = v / widths, e / widths, doubt / widths, other / widths
+        v, doubt, other, low_end, high_end = (x / widths for x in (v, doubt, other, low_end, high_end))
         axis += " per unit" if not marks else " per second" if ":" in marks[0][1] else " per day"
-    top = max(float((v + e).max(initial=0)), float(other.max(initial=0)), 1e-12)
-    bottom = min(float((v - e).min(initial=0)), 0.0)
+    top = max(float(high_end.max(initial=0)), float(other.max(initial=0)), 1e-12)
+    bottom = min(float(low_end.min(initial=0)), 0.0)
+    doubtful = errors is not None or ends is not None
     ticks = ink.linear(bottom, top, 5)
     left = ink.gutter(ticks)
     y = ink.scale(bottom, top, HEIGHT - BOTTOM, TOP)
@@ -55,16 +58,16 @@ def bars(
     for i in range(len(v)):
         start, step = x(float(cuts[i])), x(float(cuts[i + 1])) - x(float(cuts[i]))
         gap = min(step * 0.1, 1.5)
-        tip = f"{labels[i]}: {number(told[i])}" + (f" ± {number(told_e[i], 3)}" if errors is not None else "")
+        tip = f"{labels[i]}: {number(told[i])}" + (f" ± {number(told_e[i], 3)}" if doubtful else "")
         known = float(v[i] - doubt[i])
         low, high = sorted((y(0.0), y(known)))
         parts.append(ink.rect("bar", start + gap, low, step - 2 * gap, max(high - low, 0.5), tip))
         if abs(doubt[i]) > 1e-9 * max(abs(v[i]), 1e-300):
             low, high = sorted((y(known), y(float(v[i]))))
             parts.append(ink.hatched(start + gap, low, step - 2 * gap, high - low, f"{tip}, in part assumed"))
-        if errors is not None and len(v) <= 80:
+        if doubtful and len(v) <= 80:
             middle = start + step / 2
-            parts.append(f'<path class="whisker" d="M{middle:.1f} {y(v[i] - e[i]):.1f}V{y(v[i] + e[i]):.1f}"/>')
+            parts.append(f'<path class="whisker" d="M{middle:.1f} {y(low_end[i]):.1f}V{y(high_end[i]):.1f}"/>')
         if second is not None:
             parts.append(f'<path class="raw" d="M{start:.1f} {y(float(other[i])):.1f}h{step:.1f}"/>')
     if edges is None:

@@ -34,7 +34,6 @@ class Charge:
 
 
 def charge_of(job: Job) -> Charge | None:
-    """Return what a job would cost the account that it names; None if it names none."""
     if not has_price(job) or "account" not in job.parameters:
         return None
     account = Account(job.place(job.parameters["account"]))

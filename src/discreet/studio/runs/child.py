@@ -38,7 +38,6 @@ class Status:
         self._stage, self._due, self._open = "", 0.0, True
 
     def __call__(self, stage: str, share: float | None) -> None:
-        """Note a stage and a share."""
         if stage == self._stage and time.monotonic() < self._due:
             return
         with self._guard:
@@ -49,7 +48,6 @@ class Status:
                     self._run.write(progress={"what": stage, "share": rounded})
 
     def end(self, **said: Any) -> None:
-        """Write the final status."""
         with self._guard:
             self._open = False
             self._run.write(**said, ended=now(), pid=None, born=None)
@@ -79,7 +77,6 @@ def place_of(error: DiscreetError) -> dict[str, str] | None:
 
 
 def main(folder: Path) -> int:
-    """Do the job of a folder."""
     run, status = Run.read(folder), Status(Run.read(folder))
     run.write(state="running", started=now(), pid=os.getpid(), born=born(os.getpid()))
     try:
@@ -127,7 +124,6 @@ def _collect(folder: Path, kind: str, figures: dict[str, Any], files: dict[str, 
 
 
 def _files(folder: Path, files: dict[str, Path]) -> dict[str, str]:
-    """Return the files to download: those of the folder, each table with its guarantee."""
     found = {name: os.path.relpath(path, folder) for name, path in files.items()}
     for name, path in files.items():
         promise = promise_place(path)
@@ -137,7 +133,6 @@ def _files(folder: Path, files: dict[str, Path]) -> dict[str, str]:
 
 
 def _promise(guarantee: Any) -> dict[str, Any] | None:
-    """Return what the page says of a promise."""
     if guarantee is None:
         return None
     told = guarantee.to_dict()

@@ -139,7 +139,6 @@ def history_of(project: Project) -> ReleaseHistory:
 
 
 def _followed(job: Job) -> bool:
-    """Return whether people of an anonymous table can be followed from one release to the next."""
     cells = job.parameters.get("method") != "microaggregation"
     named = "person" in job.parameters or any(column.role in NAMING for column in job.read_domain())
     return cells and named

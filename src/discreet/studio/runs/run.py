@@ -59,7 +59,6 @@ class Run:
 
     @property
     def number(self) -> int:
-        """Its number among the runs of the table."""
         return int(self.folder.name)
 
     @cached_property
@@ -85,16 +84,13 @@ class Run:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """Plain facts about what was released."""
         return dict(self.status["figures"])
 
     def path(self, name: str) -> Path:
-        """Return where an output lies."""
         return self.folder / self.files[name]
 
     @cached_property
     def job(self) -> Job | None:
-        """Return the job; None if this version cannot read it."""
         try:
             return Job.from_toml(self.folder / JOB)
         except DiscreetError:
@@ -116,7 +112,6 @@ class Run:
         return handle is None
 
     def write(self, **said: Any) -> None:
-        """Change the status atomically."""
         told = {**Run.read(self.folder).status, **said}
         write_whole(self.folder / STATUS, json.dumps(told, ensure_ascii=False, default=str), private=True)
 
@@ -144,7 +139,6 @@ class Run:
 
 
 def _fits(name: str, value: Any, usual: dict[str, Any]) -> bool:
-    """Return whether a status is well-formed."""
     if usual.get(name) is None:
         kinds = {"where": dict, "promise": dict, "asked": dict, "started": str, "ended": str, "never": str, "pid": int,
                  "entry": int}  # fmt: skip
@@ -153,7 +147,6 @@ def _fits(name: str, value: Any, usual: dict[str, Any]) -> bool:
 
 
 def blank() -> dict[str, Any]:
-    """Return the status of a run that has not begun."""
     return {
         "state": "waiting", "attempt": 1, "started": None, "ended": None, "pid": None, "born": None,
         "progress": {"share": None, "what": "start"}, "message": "", "where": None, "files": {}, "figures": {},
@@ -193,7 +186,6 @@ def lock(folder: Path, *, shared: bool = False) -> int | None:
 
 
 def runs_of(project: Project) -> list[Run]:
-    """Return all runs of a table, the newest first."""
     if project.runs.is_symlink():  # a link would lead out of the folder
         return []
     places = [p for p in project.runs.glob("[0-9]*") if p.name.isdecimal() and p.is_dir() and not p.is_symlink()]

@@ -71,7 +71,6 @@ class Supervisor:
         return Run.read(place)
 
     def begin(self, project: Project, job: Job) -> Run:
-        """Start a run under the next number."""
         project.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self.start(project, job, 1 + max((run.number for run in runs_of(project)), default=0))
 
@@ -130,7 +129,6 @@ class Supervisor:
         return Run.read(run.folder)
 
     def close(self) -> None:
-        """End all runs of this server, and wait until they have."""
         with self._guard:
             mine = list(self._mine.items())
         for _, (process, _) in mine:
@@ -146,7 +144,6 @@ class Supervisor:
             raise Busy(f"{what} under way; wait until it ends, or stop it")
 
     def _launch(self, folder: Path, handle: int) -> None:
-        """Start the process of a run, which takes the lock over."""
         try:
             scratch = folder / SCRATCH
             scratch.mkdir(mode=0o700, exist_ok=True)

@@ -44,7 +44,6 @@ class Sheet:
 
     @classmethod
     def of_names(cls, names: Iterable[str], dialect: Dialect | None = None) -> Sheet:
-        """Begin with the names of a header."""
         plain = _plain(names)
         source = {} if dialect is None else dialect.to_dict()
         return cls({name: {} for name in plain}, order=plain, rest={"source": source} if source else {})
@@ -69,7 +68,6 @@ class Sheet:
 
     @classmethod
     def of_text(cls, text: str) -> Sheet:
-        """Read the text of a schema file, complete or not."""
         try:
             table = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -90,7 +88,6 @@ class Sheet:
         project.save()
 
     def text(self) -> str:
-        """Return the schema file."""
         above: dict[str, Any] = {key: self.rest[key] for key in ("unit", "source") if key in self.rest}
         facts = {key: self.rest[key] for key in FACTS if self.rest.get(key)}
         columns = {name: self.columns[name] for name in self.order if name in self.columns}
@@ -98,16 +95,13 @@ class Sheet:
 
     @property
     def version(self) -> str:
-        """Return a digest of the declarations."""
         return hashlib.sha256(repr((self.text(), self.unused)).encode()).hexdigest()[:16]
 
     def waits(self, name: str) -> bool:
-        """Return whether the values of a column are undeclared."""
         return name in self.columns and bool(undeclared(self.columns[name]))
 
     @property
     def waiting(self) -> list[str]:
-        """Return the columns whose values are undeclared."""
         return [name for name in self.order if self.waits(name)]
 
     @property
@@ -125,26 +119,21 @@ class Sheet:
 
     @property
     def rows(self) -> str:
-        """Return the number of rows per person, as typed."""
         unit = self.rest.get("unit")
         return str(unit.get("rows", "")) if isinstance(unit, dict) else ""
 
     @property
     def source(self) -> Dialect:
-        """Return the format of the table."""
         return read_dialect(self.rest.get("source"))
 
     def held(self, name: str) -> dict[str, Any]:
-        """Return what is declared of a column, used or not."""
         return self.columns.get(name) or self.unused.get(name) or {}
 
     def texts(self, name: str) -> dict[str, str]:
-        """Return what a form shows of a column."""
         shown = texts_of(self.held(name))
         return {**shown, "role": UNUSED} if name in self.unused else shown
 
     def domain(self) -> Domain:
-        """Return the declared columns; refused while some wait."""
         return Domain(lists.beside(self.columns, self.folder), **self.rest)
 
     def problem(self) -> str:
@@ -207,7 +196,6 @@ class Sheet:
             self.rest["unit"] = "row"
 
     def set_facts(self, text: str) -> None:
-        """Take over rules, functions and impossible combinations, as they are written in a schema file."""
         try:
             told = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -217,7 +205,6 @@ class Sheet:
         self.rest = {**{k: v for k, v in self.rest.items() if k not in FACTS}, **told}
 
     def facts(self) -> str:
-        """Return rules, functions and impossible combinations as they are written in a schema file."""
         return write_toml({key: self.rest[key] for key in FACTS if self.rest.get(key)})
 
     def replace_by(self, text: str) -> None:
@@ -245,7 +232,6 @@ class Sheet:
             self.rest["source"] = {"looked": looked, **self.rest["source"]}
 
     def add_codebook(self, book: Mapping[str, dict[str, Any]]) -> int:
-        """Take over what a codebook declares of columns that wait, and return of how many."""
         own = of_header(book, [name for name in self.order if name in self.columns])
         taken = [name for name in self.waiting if own.get(name)]
         for name in taken:

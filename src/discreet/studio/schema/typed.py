@@ -34,7 +34,6 @@ class Fault(Exception):
 
 
 def kind_of(held: Mapping[str, Any]) -> str:
-    """Return the kind of values that a column is declared with, "" while it waits."""
     if isinstance(held.get("kind"), str) and held["kind"] in KINDS:
         return str(held["kind"])
     if isinstance(bounds := held.get("bounds"), (list, tuple)):
@@ -47,7 +46,6 @@ def kind_of(held: Mapping[str, Any]) -> str:
 
 
 def texts_of(held: Mapping[str, Any]) -> dict[str, str]:
-    """Return a declaration as it is typed."""
     bounds = held.get("bounds")
     low, high = bounds if isinstance(bounds, (list, tuple)) and len(bounds) == 2 else ("", "")
     listed = held.get("categories")
@@ -58,7 +56,6 @@ def texts_of(held: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _levels(held: Any) -> str:
-    """Return levels as they are typed; groups within groups are not."""
     if isinstance(held, Mapping):
         return ", ".join(f"{v} {k}" for k, v in held.items()) if all(isinstance(v, str) for v in held.values()) else "…"
     return held if isinstance(held, str) else ", ".join(map(str, held))
@@ -71,7 +68,6 @@ def _end(value: Any) -> str:
 
 
 def written_list(categories: Iterable[Any]) -> str:
-    """Return categories in a line, with quotation marks where one holds a comma or a semicolon."""
     return ", ".join(map(_quoted, map(category_text, categories)))
 
 
@@ -142,7 +138,6 @@ def ordered(declared: Mapping[str, Any]) -> dict[str, Any]:
 def _values(
     typed: Mapping[str, str], held: Mapping[str, Any], shown: Mapping[str, str], source: Dialect
 ) -> dict[str, Any]:
-    """Return kind and values by what was typed."""
     kind, low, high, listed = (typed[key] for key in _VALUES)
     if not kind:  # values without a kind say which it is; those that were there go with the kind that is taken back
         low, high, listed = (typed[key] if typed[key] != shown[key] else "" for key in _VALUES[1:])

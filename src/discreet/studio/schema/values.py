@@ -74,7 +74,6 @@ def _put(text: str, forms: Iterable[tuple[str, str]]) -> str:
 
 
 def shown_form(form: str, language: str) -> str:
-    """Return a format of dates in letters, such as DD.MM.YYYY."""
     return re.sub("%[YymdHMS]", lambda found: _LETTERS[language][found[0]], form)
 
 

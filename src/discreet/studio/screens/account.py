@@ -24,7 +24,6 @@ _FIELDS = ("dataset", "epsilon", "delta", "rho", "path")
 
 
 def show(visit: Visit, status: int = 200, **said: Any) -> Response:
-    """Show the account of the table, or how to get one."""
     content = _content(visit.studio, visit.project)
     content |= {"ask": visit.query.get("ask", ""), "verified": None, "error": "", "wrong": "", "when": when}
     return visit.page("account.html", status, screen="account", **{**content, **said})
@@ -111,7 +110,6 @@ def _elsewhere(studio: Studio, project: Project) -> list[str]:
 
 
 def _place(studio: Studio, project: Project) -> Path:
-    """Return the path of a new account: next to the table, or in the folder of projects."""
     near = Path(project.source).parent
     own = studio.workspace.home / "accounts"
     uploaded = not project.source or project.folder in Path(project.source).parents
@@ -120,7 +118,6 @@ def _place(studio: Studio, project: Project) -> Path:
 
 
 def create(visit: Visit) -> Response:
-    """Make an account for this data set."""
     given = {name: visit.text(name) for name in _FIELDS}
     try:
         _make(visit, given)
@@ -163,7 +160,6 @@ def _number(name: str, text: str) -> float:
 
 
 def open_file(visit: Visit) -> Response:
-    """Charge releases of this table to an account that is there."""
     path = visit.text("path")
     try:
         if not path:
@@ -175,7 +171,6 @@ def open_file(visit: Visit) -> Response:
 
 
 def annotate(visit: Visit) -> Response:
-    """Write what became of a lost reservation; its price stays."""
     number = visit.text("entry")
     entry = int(number) if number.isdecimal() and len(number) < 9 else 0
     _account(visit).annotate(entry, visit.text("text"))
@@ -183,7 +178,6 @@ def annotate(visit: Visit) -> Response:
 
 
 def close(visit: Visit) -> Response:
-    """Close the account, if that was confirmed."""
     if not visit.form.get("sure"):
         return visit.to("account?ask=close#close")
     _account(visit).close()
@@ -191,7 +185,6 @@ def close(visit: Visit) -> Response:
 
 
 def book(visit: Visit) -> Response:
-    """Book a release that was made without the account."""
     account, asked = _account(visit), (visit.text("project"), visit.text("number"))
     for other, run in of_table(visit.studio.workspace, visit.project):
         if (other.id, str(run.number)) == asked and run.state == "done" and _uncounted(run, account):
@@ -200,7 +193,6 @@ def book(visit: Visit) -> Response:
 
 
 def _promise_of(run: Run) -> Guarantee:
-    """Return the sealed promise of a release that a run has made."""
     from discreet.synopses import promise_of
 
     found = promise_of(run.path("release")) if "release" in run.files else None
@@ -210,7 +202,6 @@ def _promise_of(run: Run) -> Guarantee:
 
 
 def verify(visit: Visit) -> Response:
-    """Read every line of the account afresh."""
     head = visit.query.get("head", "").strip()
     try:
         facts = Account(visit.project.account).verify(head or None)

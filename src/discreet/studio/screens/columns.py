@@ -30,7 +30,6 @@ _Faults = Mapping[tuple[str, str], Fault]
 
 
 def show(visit: Visit) -> Response:
-    """Show all columns, or those whose names hold a word."""
     try:
         sheet = Sheet.load(visit.project)
     except DiscreetError as error:
@@ -40,7 +39,6 @@ def show(visit: Visit) -> Response:
 
 
 def _doubts(project: Project, sheet: Sheet) -> dict[str, list[str]] | None:
-    """Return the names of columns whose first rows contradict their declarations, without values."""
     if sheet.waiting or sheet.absent or sheet.problem():
         return None
     found = examine(sheet.domain().without_functions(), project.source, _LOOK)
@@ -49,7 +47,6 @@ def _doubts(project: Project, sheet: Sheet) -> dict[str, list[str]] | None:
 
 
 def show_one(visit: Visit) -> Response:
-    """Show one column with room for a long list."""
     return _one(visit, Sheet.load(visit.project), visit.query.get("name", ""))
 
 
@@ -94,7 +91,6 @@ def save(visit: Visit) -> Response:
 
 
 def upload(visit: Visit) -> Response:
-    """Take over a schema file, or what a codebook declares."""
     t, content, name = visit.t, b"", ""
     if isinstance(given := visit.form.get("file"), UploadFile):
         content, name = given.file.read(_LARGEST + 1), given.filename or ""
@@ -186,7 +182,6 @@ def _anchor(sheet: Sheet, name: str) -> str:
 
 
 def _next(sheet: Sheet, name: str) -> str:
-    """Return the next column that waits, after one and then from the top."""
     waiting = sheet.waiting
     later = [w for w in waiting if name in sheet.order and sheet.order.index(w) > sheet.order.index(name)]
     return next(iter([*later, *waiting]), "")
@@ -224,19 +219,13 @@ def in_words(declared: Mapping[str, Any], t: T) -> str:
 
 
 def known_key(offer: KnownKind) -> str:
-    """Return the name of an offer's source in the catalogue."""
     return re.sub(r"\W+", "_", offer.source).strip("_").lower()
 
 
 def _table(
-    visit: Visit,
-    sheet: Sheet,
-    typed: Mapping[str, Mapping[str, str]] | None = None,
-    faults: _Faults | None = None,
-    find: str = "",
-    picked: list[str] | None = None,
-    doubts: dict[str, list[str]] | None = None,
-) -> Response:
+    visit: Visit, sheet: Sheet, typed: Mapping[str, Mapping[str, str]] | None = None, faults: _Faults | None = None,
+    find: str = "", picked: list[str] | None = None, doubts: dict[str, list[str]] | None = None,
+) -> Response:  # fmt: skip
     t, query, faults = visit.t, visit.query, faults or {}
     find = find or query.get("find", "")
     waiting = set(sheet.waiting)
@@ -268,12 +257,9 @@ def _table(
 
 
 def _one(
-    visit: Visit,
-    sheet: Sheet,
-    name: str,
-    typed: Mapping[str, Mapping[str, str]] | None = None,
+    visit: Visit, sheet: Sheet, name: str, typed: Mapping[str, Mapping[str, str]] | None = None,
     faults: _Faults | None = None,
-) -> Response:
+) -> Response:  # fmt: skip
     t = visit.t
     if name not in sheet.order:
         raise SchemaError(t("columns.no_column", name=name))

@@ -259,7 +259,6 @@ def _read_as_known(studio: Studio, project: Project) -> None:
 
 
 def look(visit: Visit) -> Response:
-    """Show rows from now on, or hide them again."""
     heads.look(visit.project, visit.text("look") == "yes")
     return visit.to("data#rows")
 

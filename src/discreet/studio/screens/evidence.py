@@ -1,6 +1,7 @@
 """The screen `evidence`: the report, an audit, attacks on demand, the sentence to sign, the digest to publish."""
 
 import base64
+import datetime
 import hashlib
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from discreet.core import Guarantee, promise_place
 from discreet.errors import DiscreetError
 from discreet.jobs import Job, WrongOption
+from discreet.jobs.signing import signed_page
 from discreet.studio import checks, pictures
 from discreet.studio.app import Visit
 from discreet.studio.released import Released, earlier_of, facts_of, release_of, releases, with_plane
@@ -27,7 +29,6 @@ _POLICY = (
 
 
 def show(visit: Visit, status: int = 200, **content: Any) -> Response:
-    """Show the evidence for a release."""
     project, found = visit.project, releases(visit.project)
     typed = {"method": "", "against": project.source, "control": "", "column": "", "sure": ""}
     content = {"errors": {}, **content, "given": {**typed, **content.get("given", {})}}
@@ -51,7 +52,6 @@ def show(visit: Visit, status: int = 200, **content: Any) -> Response:
 
 
 def _files(release: Released) -> list[Path]:
-    """Return the files with a guarantee: the artifact and its synthetic rows."""
     return [*([release.files["table"]] if "table" in release.files else []), release.file]
 
 
@@ -69,7 +69,6 @@ def _seals(release: Released, facts: dict[str, Any] | None) -> list[tuple[str, s
 
 
 def audits_now(made: list[checks.Check], seals: list[tuple[str, str]]) -> tuple[list[dict[str, Any]], str]:
-    """Return the audits of the files as they are now, and what may be said of all files together."""
     sealed = dict(seals)
     found = [a["result"] for a in checks.attached(made, "audit")]
     found = [a for a in found if a["digest"] is None or sealed.get(a["file"], a["digest"]) == a["digest"]]
@@ -80,14 +79,12 @@ def audits_now(made: list[checks.Check], seals: list[tuple[str, str]]) -> tuple[
 
 
 def _kind(release: Released, facts: dict[str, Any] | None) -> str:
-    """Return the word for what was released."""
     if "table" in release.files:
         return "synthetic_table"
     return "" if facts is None else str(facts["kind"]).replace(" ", "_")
 
 
 def _drawn(made: list[checks.Check], t: T) -> dict[int, list[pictures.Picture]]:
-    """Return the pictures of attacks, by the number of the check."""
     attacks = [check for check in made if check.kind == "attack"]
     return {check.run.number: pictures.localised(pictures.attack(t, check.figures), t) for check in attacks}
 
@@ -114,7 +111,6 @@ def about(visit: Visit) -> Response:
 
 
 def _begun(visit: Visit, release: Released, job: Job, mark: str) -> Response:
-    """Start a check in a process of its own."""
     refused = ""
     try:
         visit.studio.supervisor.begin(checks.owner(visit.project, release), job)
@@ -170,24 +166,31 @@ def stop(visit: Visit) -> Response:
 def report(visit: Visit) -> Response:
     """Show the report in its own window, or hand it over as a file."""
     release, facts = _known(visit)
-    text = _report(visit.project, release, facts, visit.t.language)  # type: ignore[attr-defined]
+    language, key = visit.t.language, visit.studio.key  # type: ignore[attr-defined]
+    signer = None if key is None else key.public.fingerprint
+    text = _report(visit.project, release, facts, language, signer)
+    name = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in release.file.name)
+    name += ".report.html"
+    if key is not None:
+        text = signed_page(text, name, key, _files(release))
     headers = {"content-security-policy": policy_of(text)}
     if visit.request.url.path.endswith(".html"):
-        name = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in release.file.name)
-        headers["content-disposition"] = f'attachment; filename="{name}.report.html"'
+        headers["content-disposition"] = f'attachment; filename="{name}"'
     return HTMLResponse(text, headers=headers)
 
 
-def _report(project: Project, release: Released, facts: dict[str, Any], language: str) -> str:
+def _report(project: Project, release: Released, facts: dict[str, Any], language: str, signer: str | None) -> str:
     from discreet.reporting import report_page
+    from discreet.reporting.pages.carried import with_facts
 
     made, said = checks.checks_of(project, release), checks.said_about(release)
     shown = {kind: checks.attached(made, kind) for kind in ("attack", "risk", "audit")}
     told = {name: said[name] or None for name in ("title", "owner", "purpose", "date")}
-    whole = with_plane(release, facts)
-    return report_page(
-        {**whole, "about": told, "attacks": shown["attack"] + shown["risk"], "audits": shown["audit"]}, language
-    )  # fmt: skip
+    told["page_made"] = datetime.date.today().isoformat()
+    whole = {**with_plane(release, facts), "about": told, "attacks": shown["attack"] + shown["risk"], "signer": signer}
+    whole["audits"] = shown["audit"]
+    options = {} if release.clusters is None else {"clusters": release.clusters}
+    return with_facts(report_page(whole, language), whole, language, **options)
 
 
 def policy_of(page: str) -> str:

@@ -59,7 +59,6 @@ class Wish:
 
 
 def options_of(kind: Kind, method: str, *, spent: bool = False) -> list[Option]:
-    """Return the options that the page offers with a method."""
     away = {*_ELSEWHERE, *(_SPENT if spent else ())} - ({"person"} if kind.name == "anonymize" else set())
     away |= {*_UNSPOKEN.get(kind.name, ())}
     usual = next((o.default for o in kind.parameters if o.name == "method"), None)
@@ -111,7 +110,6 @@ def _guess(name: str, text: str, t: T) -> float | None:
 
 
 def values_of(domain: Domain | None, name: str) -> list[Any]:
-    """Return the public values of a column that can be reported one by one."""
     if domain is None or name not in domain.names:
         return []
     column = domain.column(name)
@@ -193,7 +191,6 @@ def _expected(project: Project, wish: Wish, domain: Domain | None, t: T) -> tupl
 
 
 def show(visit: Visit) -> Response:
-    """Show the plan: as it is kept, or with what was typed."""
     project = visit.project
     if project.goal not in MAIN:
         return visit.to("goal")
@@ -204,7 +201,6 @@ def show(visit: Visit) -> Response:
 
 
 def show_outlook(visit: Visit) -> Response:
-    """Draw the forecast alone, for a page whose slider moves."""
     if visit.project.goal not in MAIN:
         return Response(status_code=404)
     domain = declared(visit.project)
@@ -255,7 +251,6 @@ def raw_columns(goal: str, parameters: Mapping[str, Any]) -> str:
 
 
 def _strength(epsilon: Any) -> str:
-    """Return the word of the catalogue for how strong a budget is in common practice."""
     if not isinstance(epsilon, (int, float)):
         return ""
     return "strong" if epsilon <= 1 else "common" if epsilon <= 5 else "weak" if epsilon <= SURE else "nothing"
@@ -303,7 +298,6 @@ def _page(visit: Visit, domain: Domain | None, wish: Wish, status: int = 200, *,
 
 
 def _called(kind: Kind, name: str, t: T) -> str:
-    """Return what a field is called."""
     if name.startswith("about_"):
         return t("plan.about_wanted" if name == "about_wanted" else f"plan.{name}")
     return forms.texts(kind.name, kind.option(name), t)[0]

@@ -27,7 +27,6 @@ _TOLD = ("epsilon", "rho", "delta", "k", "l", "t", "radius", "n_clusters", "targ
 
 
 def show(visit: Visit) -> Response:
-    """Show what would be run, and all runs so far."""
     project, workspace = visit.project, visit.studio.workspace
     form = visit.query.get("form", "csv")
     others = workspace.accounts_of(project.source, but=project.id)
@@ -57,7 +56,6 @@ def _page(visit: Visit, **content: Any) -> Response:
 
 
 def start(visit: Visit) -> Response:
-    """Start what the page offered; once, however often the form is sent."""
     project, number = visit.project, _whole(visit.form.get("number"))
     if (project.runs / str(number)).exists():
         return visit.to(f"release/{number}")
@@ -77,7 +75,6 @@ def start(visit: Visit) -> Response:
 
 
 def again(visit: Visit) -> Response:
-    """Go on with a run that did not end well."""
     run, attempt = _run(visit), _whole(visit.form.get("attempt"))
     if run.asked["account"] and (why := forgotten(visit.studio.workspace, run.asked["account"])):
         raise DataSourceError(why)
@@ -102,13 +99,11 @@ def never(visit: Visit) -> Response:
 
 
 def progress(visit: Visit) -> Response:
-    """Return the progress of a run for the script of the page."""
     run = _run(visit)
     return JSONResponse({"state": run.state, "ended": run.ended, **run.status["progress"]})
 
 
 def download(visit: Visit) -> Response:
-    """Hand over a file that came out."""
     run, name = _run(visit), visit.named["name"]
     if name not in run.files or not run.path(name).is_file():
         raise HTTPException(404)
@@ -117,7 +112,6 @@ def download(visit: Visit) -> Response:
 
 
 def next_job_file(visit: Visit) -> Response:
-    """Hand over the file of the job that would be run next."""
     return _attached(next_job(visit.project), f"{_called(visit)}.job.toml")
 
 
@@ -158,7 +152,6 @@ def _whole(text: Any) -> int:
 
 
 def _told(run: Run) -> dict[str, Any]:
-    """Return what only this run's page says: its outputs, or what going on would cost."""
     if run.state == "done":
         sizes = {name: run.path(name).stat().st_size for name in run.files if run.path(name).is_file()}
         return {"sizes": sizes}
@@ -171,7 +164,6 @@ def _told(run: Run) -> dict[str, Any]:
 
 
 def when(text: str | None) -> str:
-    """Return a time in local form."""
     try:
         return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M") if text else ""
     except ValueError:  # of a status that was edited

@@ -24,7 +24,6 @@ def show(visit: Visit) -> Response:
 
 
 def shown(visit: Visit, release: Released) -> dict[str, Any]:
-    """Return what `results.html` draws. ``waiting`` is true while something is being computed."""
     project, asked, t = visit.project, visit.query, visit.t
     facts = facts_of(visit.studio.later, project, release)
     made: dict[str, Any] = {"release": release, "facts": facts, "waiting": facts is None}
@@ -60,7 +59,6 @@ def _whole(text: str, most: int) -> int:
 
 
 def _synopsis(visit: Visit, release: Released, made: dict[str, Any]) -> None:
-    """Draw two columns against each other, and answer a question."""
     asked, facts, t = visit.query, made["facts"], visit.t
     known = (str(release.file), *release.stamp)
     declared = [c["name"] for c in facts["columns"]]
@@ -90,7 +88,6 @@ def _synopsis(visit: Visit, release: Released, made: dict[str, Any]) -> None:
 
 
 def _examples(release: Released) -> list[tuple[Question, str]]:
-    """Return questions with the query that asks each."""
     return [
         (each, urlencode({name: value for name, value in vars(each).items() if value}))
         for each in examples(synopsis_of(release).domain)

@@ -21,12 +21,10 @@ from discreet.studio.workspace import Project
 
 
 def _looks(project: Project) -> Project:
-    """Return the project as the owner of the runs that measure its raw table."""
     return replace(project, folder=project.folder / "raw")
 
 
 def _ready(project: Project) -> tuple[Job | None, str]:
-    """Return the job, or the word for what it lacks."""
     if not project.source or not project.looked:
         return None, "not_looked"
     domain = declared(project)

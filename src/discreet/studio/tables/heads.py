@@ -62,7 +62,6 @@ def head_of(project: Project) -> Head:
 
 
 def said(project: Project) -> dict[str, Any] | None:
-    """Return what was said of how the table is written, None if nothing was."""
     if project.schema_file.is_file():
         found = tomllib.loads(project.schema_file.read_text(encoding="utf-8")).get("source", {})
         return {"header": True, **found} if isinstance(found, dict) else None
@@ -70,7 +69,6 @@ def said(project: Project) -> dict[str, Any] | None:
 
 
 def _files(source: str) -> list[os.stat_result]:
-    """Return the facts of the files behind a path, a folder or a pattern."""
     if is_address(source):
         return []
     try:
@@ -110,7 +108,6 @@ def sheets_of(project: Project) -> list[str]:
 
 
 def rows_of(project: Project) -> list[list[str]]:
-    """Return the first rows, if the steward asked to look."""
     if not project.looked:
         raise DataSourceError("rows: they are hidden until you choose to see them")
     return first_line.first_rows(engines.open(project.source, dialect=head_of(project).dialect), MOST_ROWS)

@@ -1,7 +1,10 @@
 /** The client of a device: see docs/local.md for a walk, docs/wire-format.md for the rules. */
 
-/** What a device may hold. Numbers with nothing after the point are whole numbers; other numbers are nothing. */
-export type Value = number | bigint | boolean | string | Uint8Array | null | undefined;
+/**
+ * What a device may hold. Where a task lists or hashes values, numbers with nothing after the point are whole numbers and
+ * other numbers are nothing. A task about several numbers takes a list of them, in order.
+ */
+export type Value = number | bigint | boolean | string | Uint8Array | null | undefined | number[];
 
 /** An amount of epsilon: a number as it is written, or a rational in text such as "1/3". */
 export type Amount = number | string;
@@ -20,8 +23,8 @@ export function indexedDbStore(name?: string): Store;
 export function fileStore(path: string): Store;
 
 export interface ClientOptions {
-  /** Where the collector is. */
-  url: string;
+  /** Where the collector is, or the shuffler of tasks that name one; or an address for every question. */
+  url: string | Record<string, string>;
   /** For every question the digest of the one task that may ask it; in a list, then those it takes the place of. */
   pins: Record<string, string | string[]>;
   /** The most that one report may cost. */
@@ -73,6 +76,8 @@ export class Device {
 
 /** Write a frame of one report, or of a batch, under a key of 16 fresh random bytes. */
 export function frame(reports: Uint8Array[], key?: Uint8Array): Uint8Array;
+/** Seal the frame of one report to the collector, and the result to the shuffler. Needs X25519 in WebCrypto. */
+export function seal(shuffle: { collector: string; shuffler: string }, digest: string, frame: Uint8Array): Promise<Uint8Array>;
 /** A value as every language has it. */
 export function plain(value: Value): number | bigint | boolean | string | Uint8Array | null;
 export function hex(bytes: Uint8Array): string;

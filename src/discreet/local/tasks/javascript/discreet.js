@@ -5,7 +5,7 @@
  */
 
 const RULES = 1, BATCH = 100, MOST_WAITING = 1000, LONGEST_PAUSE = 3600e3;
-const P = 2n ** 61n - 1n, WORD = 2n ** 64n;
+const P = 2n ** 61n - 1n, WORD = 2n ** 64n, HALF = 2 ** 30;
 const big = BigInt, small = Number, { isArray } = Array, { isSafeInteger } = Number;
 const { abs, ceil, floor, min } = Math, { entries, keys } = Object, { parse, stringify } = JSON;
 const bytesOf = (...x) => Uint8Array.from(...x), { crypto } = globalThis;
@@ -315,7 +315,91 @@ const MAKERS = {
     }
     put(bits, cohort, cohorts);
   },
+  "square-wave"(device, value, coins, bits) {
+    const { m } = device, { buckets, reach } = m, found = bucketOf(value, m);
+    const point = device.near(found < 0 ? coins.below(buckets) : found, 2 * reach + 1, buckets - 1, coins);
+    put(bits, point, buckets + 2 * reach);
+  },
+  "mean-response"(device, value, coins, bits) {
+    const { m } = device;
+    put(bits, said(device, value, m.low, m.high, coins), outputs(m, device.kind));
+  },
+  "mean-vector"(device, value, coins, bits) {
+    const { m } = device, { low, high } = m, d = low.length, taken = [];
+    for (let left = d; taken.length < sent(m, d); left--) {
+      let ticket = coins.below(left);
+      for (const earlier of rising(taken)) ticket += ticket >= earlier;
+      taken.push(ticket);
+    }
+    const values = isArray(value) && value.length === d ? value : [];
+    for (const i of taken) {
+      put(bits, i, d);
+      put(bits, said(device, values[i], low[i], high[i], coins), outputs(m, device.kind));
+    }
+  },
 };
+
+// ---- numbers, by whole-number arithmetic alone
+
+/** A bound as it is written: a decimal, as the exact rational [numerator, denominator > 0]. */
+const bound = (text) => {
+  const [x, y] = amount(text.replace("-", ""));
+  return [text[0] === "-" ? -x : x, y];
+};
+/** The double nearest to a number, as an exact rational; an infinite one as the bound next to it. Nothing for the rest. */
+function rational(value, low, high) {
+  let x = ["number", "bigint", "boolean"].includes(typeof value) ? small(value) : NaN, under = 1n;
+  if (isNaN(x)) return undefined;
+  if (abs(x) === Infinity) return bound(x < 0 ? low : high);
+  for (; x % 1; x *= 2) under *= 2n;
+  return [big(x), under];
+}
+/** How many whole parts of the range lie below a number, from 0 to all of them. */
+function share([x, y], low, high, parts) {
+  const [a, b] = bound(low), [c, d] = bound(high), all = big(parts);
+  const found = ((x * b - a * y) * d * all) / (y * (c * b - a * d));
+  return small(found < 0n ? 0n : found < all ? found : all);
+}
+/** The whole part of a square root (Newton). */
+function root(n) {
+  for (let x = 1n << big(ceil(n.toString(2).length / 2)); ; ) {
+    const y = (x + n / x) >> 1n;
+    if (y >= x) return x;
+    x = y;
+  }
+}
+function bucketOf(value, { low, high, buckets, scale }) {
+  const found = rational(value, low, high);
+  if (!found) return -1;
+  if (scale === "linear") return min(share(found, low, high, buckets), buckets - 1);
+  const [a, b] = bound(low), fixed = ([x, y]) => (x * b * WORD) / (y * a), x = fixed(found);
+  let first = WORD, last = fixed(bound(high)), number = 0;
+  for (let size = buckets; size > 1; size /= 2) {
+    const middle = root(first * last), above = x >= middle;
+    number = 2 * number + above;
+    if (above) first = middle;
+    else last = middle;
+  }
+  return number;
+}
+/** A point or a sign for a number; what is not one counts as the middle. */
+function said(device, value, low, high, coins) {
+  const { steps, window } = device.m, found = rational(value, low, high);
+  const place = found ? floor((share(found, low, high, 4 * HALF) + 1) / 2) : HALF, kind = device.kind;
+  if (kind === "piecewise" || (kind === "hybrid" && coins.toss(device.coins.choice))) {
+    const scaled = (steps - window) * place, up = coins.below(HALF) < scaled % HALF;
+    return device.near(floor(scaled / HALF) + up, 2 * window + 1, 2 * (steps - window), coins);
+  }
+  const likely = coins.toss(device.coins.informed) ? place : HALF;
+  return (kind === "hybrid" ? 2 * steps + 1 : 0) + (coins.below(2 * HALF) < likely);
+}
+/** How many of some numbers a report holds, and by which law each is told. */
+const sent = (m, d) => min(d, Math.max(1, small((2n * amount(m.epsilon)[0]) / (5n * amount(m.epsilon)[1]))));
+const kindOf = (m, d) => {
+  const [x, y] = amount(m.epsilon);
+  return m.method === "hybrid" && !more([x, y * big(sent(m, d))], [61n, 100n]) ? "duchi" : m.method;
+};
+const outputs = ({ steps }, kind) => (kind === "duchi" ? 2 : 2 * steps + (kind === "hybrid" ? 3 : 1));
 
 /** The personal key of the one user of a device. */
 async function memo(secret, context) {
@@ -364,6 +448,25 @@ const exact = (text, digits = 400) => {
   return found;
 };
 
+/** A bound: the shortest decimal of a double, without an exponent. */
+const isBound = (text) => {
+  const x = typeof text === "string" ? small(text) : NaN, found = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(x);
+  if (!found) return false;
+  const [, sign, whole, rest = "", power = 0] = found, digits = whole + rest, point = whole.length + +power;
+  const before = digits.slice(0, Math.max(point, 0)).padEnd(point, "0") || "0";
+  const after = point < 0 ? "0".repeat(-point) + digits : digits.slice(point);
+  return text === sign + before + (after && "." + after);
+};
+/** Bounds in order, and not too far apart for a double. */
+const isRange = (low, high) => isBound(low) && isBound(high) && small(low) < small(high) && isFinite(high - low);
+/** A number's report: how many points it has, and what its coins cost. `parts` numbers share the budget. */
+const isSaid = ({ method, steps, window }, kind, parts, { paid, heads, largest }) => {
+  const pair = (name, f) => f(heads(name), unit(name));
+  return ["hybrid", "piecewise", "duchi"].includes(method) && isWhole(steps, 1, 2 ** 20) && isWhole(window, 0, steps - 1)
+    && (kind === "duchi" || paid("keep", 2 * (steps - window), 2 * window + 1, parts))
+    && (kind === "piecewise" || pair("informed", (x, all) => largest(all + x, all - x, 1, 1, parts)))
+    && (kind !== "hybrid" || pair("choice", (x, all) => largest(all, all - x, 1, 1, 2 * parts, 0n)));
+};
 /** Of every mechanism: its fields, and whether they and its coins are sound. `paid` and `turned` look at one coin each. */
 const KINDS = {
   __proto__: null,
@@ -418,9 +521,24 @@ const KINDS = {
     return (n * GRID) % under === 0n && within(...cost, [n, under]) && !within(...cost, [n * GRID - under, under * GRID])
       && near("stored", [f[0], 2n * f[1]], true) && near("one", q, !more) && near("zero", p, more);
   }],
+  "square-wave": ["buckets,epsilon,high,low,mechanism,reach,scale", ({ low, high, buckets, scale, reach }, d, { paid }) =>
+    isRange(low, high) && isWhole(buckets, 2, 65536) && isWhole(reach, 0, buckets)
+    && (scale === "linear" || (scale === "log" && low > 0 && high >= 2 * low && !(buckets & (buckets - 1))))
+    && paid("keep", buckets - 1, 2 * reach + 1)],
+  "mean-response": ["epsilon,high,low,mechanism,method,steps,window", (m, d, law) =>
+    isRange(m.low, m.high) && isSaid(m, kindOf(m, 1), 1, law)],
+  "mean-vector": ["epsilon,high,low,mechanism,method,steps,window", (m, d, law) => {
+    const { low, high } = m, n = isArray(low) && isArray(high) && low.length;
+    return isWhole(n, 1, 65536) && high.length === n && low.every((x, i) => isRange(x, high[i]))
+      && isSaid(m, kindOf(m, n), sent(m, n), law);
+  }],
 };
 const isPool = (pool, width) => pool === 1 || isWhole(pool, 1, 2 ** 31 / width);
 const unit = (name) => 1n << (name === "stored" ? 64n : 128n);
+const isShuffle = (x, long) =>
+  has(x, "batch,collector,delta,honest,longest_wait,shuffler") && isWhole(x.batch, 2, 1e6) && isWhole(x.honest, 2, x.batch)
+  && isWhole(x.longest_wait, 1, long) && isHex(x.collector, 64) && isHex(x.shuffler, 64) && x.collector !== x.shuffler
+  && exact(x.delta)[0] > 0n && more([1n, big(x.honest)], exact(x.delta));
 const FIELDS = "candidates,client,closes,coins,epsilon,format,key_window,mechanism,minimum,name,opens,per_day,period,version,wanted";
 
 /** Read a task; refuse all but the one text of a sound one, whose coins cost epsilon and no less than they must. */
@@ -436,19 +554,20 @@ function checked(text) {
       return big("0x" + coins[name]);
     };
     // A coin must be the largest whose price, ln(heads/tails · outer/inner), is within its part of epsilon.
-    const largest = (head, tail, outer, inner, parts) => {
+    const largest = (head, tail, outer, inner, parts, step = 1n) => {
       const limit = [epsilon[0], epsilon[1] * big(parts)], [x, y] = [big(outer), big(inner)];
-      return within(head * x, tail * y, limit) && !within((head + 1n) * x, (tail - 1n) * y, limit);
+      return within(head * x, tail * y, limit) && !within((head + step) * x, (tail - 1n) * y, limit);
     };
     const law = {
-      epsilon, heads,
+      epsilon, heads, largest,
       paid: (name, outer, inner = 1, parts = 1, head = heads(name)) => largest(head, unit(name) - head, outer, inner, parts),
       turned: (name, parts = 1, tail = heads(name)) => largest(unit(name) - tail, tail, 1, 1, parts),
     };
     const day = 86400, long = 366 * day;
     if (
       (typeof text !== "string" || (text.length <= 1 << 24 && canonical(task) === text))
-      && has(task, FIELDS) && has(m, fields) && task.format === "discreet.task" && task.version === 1 && task.client === RULES
+      && has(task, task.shuffle ? FIELDS.replace("ve", "shuffle,ve") : FIELDS) && (!task.shuffle || isShuffle(task.shuffle, long))
+      && has(m, fields) && task.format === "discreet.task" && task.version === 1 && task.client === RULES
       && isName(task.name) && isTime(task.opens) && isTime(task.closes) && task.opens < task.closes
       && isWhole(wanted, 1, 1e15) && isWhole(task.minimum, 1, wanted)
       && isWhole(task.period, 60, long) && isWhole(task.key_window, 60, long)
@@ -456,7 +575,8 @@ function checked(text) {
       && (m.epsilon === undefined || (m.epsilon === task.epsilon && !more([1n, 1000000n], epsilon) && String(epsilon[0]).length <= 400))
       && (m.key === undefined || isHex(m.key, 32)) && (m.domain === undefined || isDomain(m.domain))
       && (candidates === null
-        || (!isArray(listed) && (m.domain || listed == null)
+        || (isArray(m.low) ? isArray(candidates) && isList(candidates) && candidates.length === m.low.length
+          : !isArray(listed) && (m.domain || listed == null) && m.low === undefined
           && (isArray(candidates) ? isList(candidates) && (m.domain ?? candidates.length) === candidates.length
             : has(candidates, "file,sha256") && isName(candidates.file) && isHex(candidates.sha256, 64))))
       && sound(m, isArray(m.domain) ? m.domain.length : m.domain, law) && keys(coins).length === used
@@ -473,6 +593,7 @@ export class Device {
     for (const [name, digits] of entries(task.coins))
       this.coins[name] = name === "stored" ? big("0x" + digits) : unhex(digits);
     if (m.key) this.key = unhex(m.key);
+    if (m.method) this.kind = kindOf(m, isArray(m.low) ? m.low.length : 1);
     if (m.domain) {
       const names = isArray(m.domain) ? m.domain : task.candidates && (isArray(task.candidates) ? task.candidates : labels);
       this.size = isArray(m.domain) ? m.domain.length : m.domain;
@@ -500,6 +621,12 @@ export class Device {
     }
     put(bits, truth, size);
   }
+  /** A point of a window, or one of the others around it. */
+  near(start, width, others, coins) {
+    if (coins.toss(this.coins.keep)) return start + coins.below(width);
+    const other = coins.below(others);
+    return other + (other >= start ? width : 0);
+  }
   /** Make one packed report. */
   async report(value, coins, secret) {
     const bits = [];
@@ -516,6 +643,30 @@ export function frame(reports, key = random(16)) {
   const many = reports.length !== 1;
   const count = many ? word8(reports.length).subarray(0, 4) : [];
   return joined([16 | (many ? 2 : 0)], key, count, ...reports);
+}
+
+/** HPKE (RFC 9180: X25519, HKDF-SHA256, AES-128-GCM, base mode) of data to a public key, in a context. */
+async function hpke(key, info, data) {
+  const KEM = joined(utf8("KEM"), [0, 32]), ALL = joined(utf8("HPKE"), [0, 32, 0, 1, 0, 1]), X = "X25519", AES = "AES-GCM";
+  const words = (suite, name, rest) => joined(utf8("HPKE-v1"), suite, utf8(name), rest);
+  const extract = (salt, ...more) => hmac(salt, words(...more));
+  const expand = async (secret, size, ...more) => (await hmac(secret, joined([0, size], words(...more), [1]))).subarray(0, size);
+  const own = await subtle.generateKey(X, true, ["deriveBits"]), none = new Uint8Array(32);
+  const sent = new Uint8Array(await subtle.exportKey("raw", own.publicKey));
+  const other = await subtle.importKey("raw", key, X, true, []);
+  const common = new Uint8Array(await subtle.deriveBits({ name: X, public: other }, own.privateKey, 256));
+  const shared = await expand(await extract(none, KEM, "eae_prk", common), 32, KEM, "shared_secret", joined(sent, key));
+  const context = joined([0], await extract(none, ALL, "psk_id_hash", []), await extract(none, ALL, "info_hash", info));
+  const secret = await extract(shared, ALL, "secret", []);
+  const aes = await subtle.importKey("raw", await expand(secret, 16, ALL, "key", context), AES, false, ["encrypt"]);
+  const iv = await expand(secret, 12, ALL, "base_nonce", context);
+  return joined(sent, new Uint8Array(await subtle.encrypt({ name: AES, iv }, aes, data)));
+}
+
+/** Seal the frame of one report to the collector, and the result to the shuffler of its task. */
+export async function seal({ collector, shuffler }, digest, data) {
+  const sealed = (key, name, inside) => hpke(unhex(key), joined(utf8(name), unhex(digest)), inside);
+  return sealed(shuffler, "discreet shuffle 1", await sealed(collector, "discreet frame 1", data));
 }
 
 // ---- where a device remembers
@@ -582,7 +733,7 @@ export class Refused extends Error {
 
 export class Client {
   constructor({ url, pins, report, day, life, store, labels = {}, clock = () => new Date() }) {
-    Object.assign(this, { url: url.replace(/\/+$/, ""), store, labels, clock, devices: new Map(), notBefore: 0 });
+    Object.assign(this, { url, store, labels, clock, devices: new Map(), notBefore: {} });
     this.pins = new Map(entries(pins).map(([question, pin]) => [question, [pin].flat()]));
     const pinned = [...this.pins.values()];
     if (!pinned.length || !pinned.flat().every((pin) => isHex(pin, 64)) || new Set(pinned.map((p) => p[0])).size < pinned.length)
@@ -633,19 +784,26 @@ export class Client {
   /** Try once to send what waits; what is not acknowledged stays. The store is free while the network is waited for. */
   async flush() {
     let sent = 0, refused = 0;
-    const ready = await this.#alone((state) => {
-      this.#frame(state);
-      return state.frames.map((entry) => [...entry, parse(state.tasks[entry[0]].text).key_window]);
+    const down = new Set();
+    const ready = await this.#alone(async (state) => {
+      await this.#frame(state);
+      return state.frames.map((entry) => {
+        const { text, question } = state.tasks[entry[0]];
+        return [...entry, parse(text).key_window, this.#place(question)];
+      });
     });
-    for (const [digest, bytes, first, reports, window] of ready) {
-      if (Date.now() < this.notBefore) break;
+    for (const [digest, bytes, first, reports, window, url] of ready) {
+      if (!url || down.has(url) || Date.now() < this.notBefore[url]) continue;
       const now = this.clock() / 1000;
       let status = 410; // once the collector may have forgotten the key, sending again could count twice
       if (first === null || abs(now - first) < window) {
         await this.#alone((state) => state.frames.forEach((entry) => entry[1] === bytes && (entry[2] ??= now)));
-        status = (await this.#ask(`/v1/tasks/${digest}/reports`, unhex(bytes)))?.status;
+        status = (await this.#ask(url, `/v1/tasks/${digest}/reports`, unhex(bytes)))?.status;
       }
-      if (!status || status >= 500 || [408, 425, 429].includes(status)) break;
+      if (!status || status >= 500 || [408, 425, 429].includes(status)) {
+        down.add(url);
+        continue;
+      }
       await this.#alone((state) => {
         const place = state.frames.findIndex((entry) => entry[1] === bytes);
         if (place < 0) return; // another page was quicker
@@ -689,8 +847,8 @@ export class Client {
     let text = state.tasks[digest]?.text;
     if (text && this.devices.has(question)) return this.devices.get(question);
     if (text === undefined) {
-      const answer = await this.#ask(`/v1/tasks/${digest}`);
-      if (answer?.status !== 200) throw new Refused("task", `no task for "${question}" from ${this.url}`);
+      const url = this.#place(question), answer = await this.#ask(url, `/v1/tasks/${digest}`);
+      if (answer?.status !== 200) throw new Refused("task", `no task for "${question}" from ${url}`);
       text = await answer.text();
     }
     return this.#accept(state, question, digest, text);
@@ -720,8 +878,14 @@ export class Client {
     return device;
   }
 
-  /** Put what is queued into frames, in an order of its own. */
-  #frame(state) {
+  /** Where the reports of a question go. */
+  #place(question) {
+    const { url } = this;
+    return (typeof url === "string" ? url : url[question] ?? "").replace(/\/+$/, "");
+  }
+
+  /** Put what is queued into frames, in an order of its own; one report per frame if they are sealed. */
+  async #frame(state) {
     const coins = new Coins();
     for (const digest of new Set(state.queue.map(([task]) => task))) {
       const bodies = state.queue.filter(([task]) => task === digest).map(([, body]) => unhex(body));
@@ -729,18 +893,19 @@ export class Client {
         const j = coins.below(i + 1);
         [bodies[i], bodies[j]] = [bodies[j], bodies[i]];
       }
+      const { shuffle } = parse(state.tasks[digest].text);
       while (bodies.length) {
-        const part = bodies.splice(0, BATCH);
-        state.frames.push([digest, hex(frame(part)), null, part.length]);
+        const part = bodies.splice(0, shuffle ? 1 : BATCH), made = frame(part);
+        state.frames.push([digest, hex(shuffle ? await seal(shuffle, digest, made) : made), null, part.length]);
       }
     }
     state.queue = [];
   }
 
   /** Make a request that says nothing of the device; nothing comes back if nobody answers. */
-  async #ask(path, body) {
+  async #ask(url, path, body) {
     try {
-      const answer = await fetch(this.url + path, {
+      const answer = await fetch(url + path, {
         method: body ? "POST" : "GET", body,
         headers: body ? { "Content-Type": "application/octet-stream" } : {},
         credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer",
@@ -748,7 +913,7 @@ export class Client {
       });
       const pause = answer.headers.get("Retry-After");
       if (answer.status >= 400 && /^\d{1,9}$/.test(pause ?? ""))
-        this.notBefore = Date.now() + min(1000 * small(pause), LONGEST_PAUSE);
+        this.notBefore[url] = Date.now() + min(1000 * small(pause), LONGEST_PAUSE);
       if (body) await answer.arrayBuffer();
       return answer;
     } catch {

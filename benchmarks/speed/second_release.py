@@ -1,13 +1,11 @@
-"""A density tree that takes 1 % new records, against growing it anew; and what a second release can then show.
+"""What a second release about the same people and newcomers can show, by the partition that makes it.
 
-    python -m benchmarks.speed.renewal [--rows 1000000] [--quick]
+    python -m benchmarks.speed.second_release [--quick]
 
-Both sides read the same arrays (the renewed tree the new rows only, as it holds the others) on one thread; processor
-time, the best of several runs by turns, after one that pays for compilation. Then a release of 20,000 people, and a
-second one of these and as many newcomers, checked against the first (``history=``): by the tree as it was, by the tree
-after ``partial_fit`` of the newcomers, and by a new fit, which begins with the cuts of the first. Newcomers are spread
-as the others are, or live where few did. Counted are cells; width is the share of a column's range that a cell leaves
-open, mean over columns and people. Results go to results/renewal.json.
+A release of 20,000 people, and a second one of these and as many newcomers, checked against the first (``history=``):
+by the tree as it was, and by a new fit, which begins with the cuts of the first. Newcomers are spread as the others
+are, or live where few did. Counted are cells; width is the share of a column's range that a cell leaves open, mean over
+columns and people. Results go to results/second_release.json.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-import time
 from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = os.environ["NUMBA_NUM_THREADS"] = "1"  # before any library reads it
@@ -39,11 +36,6 @@ DOMAIN = Domain(
         "ill": {"categories": ILL, "role": "sensitive"},
     }
 )
-RULES: dict[str, dict[str, Any]] = {
-    "k = 10": {},
-    "k = 10, l = 2": {"l_diversity": 2},
-    "k = 10, t = 0.4": {"t_closeness": 0.4},
-}
 
 
 def people(n: int, seed: int, start: int = 0, low: float = 0.0, high: float = 1.0) -> pa.Table:
@@ -54,30 +46,6 @@ def people(n: int, seed: int, start: int = 0, low: float = 0.0, high: float = 1.
     columns = {name: X[:, i] for i, name in enumerate(NAMES)}
     ill = pa.DictionaryArray.from_arrays(rng.choice(4, len(X), p=[0.2, 0.2, 0.1, 0.5]), ILL).cast(pa.string())
     return pa.table({"id": start + np.arange(len(X)), **columns, "ill": ill})
-
-
-def busy(work: Any) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
-def speed(n: int, rounds: int) -> list[dict[str, Any]]:
-    old, new = people(n, 1), [people(n // 100, 2 + i, start=2 * n * (i + 1)) for i in range(rounds)]
-    rows = []
-    for name, rules in RULES.items():
-        warm = DensityTree(10, domain=DOMAIN, **rules).partial_fit(old.slice(0, 5000))
-        warm.partial_fit(new[0])
-        tree = DensityTree(10, domain=DOMAIN, **rules).partial_fit(old)
-        more, anew, taken = [], [], old
-        for batch in new:
-            taken = pa.concat_tables([taken, batch])
-            more.append(busy(lambda tree=tree, batch=batch: tree.partial_fit(batch)))
-            other = DensityTree(10, domain=DOMAIN, **rules)
-            anew.append(busy(lambda other=other, taken=taken: other.fit(taken)))
-        facts = {"leaves": [tree.tree_.n_leaves, other.tree_.n_leaves], "ratio": min(anew) / min(more)}
-        rows.append({"rules": name, "rows": n, "new": n // 100, "renewed": min(more), "anew": min(anew), **facts})
-    return rows
 
 
 def width(release: Release) -> float:
@@ -93,14 +61,13 @@ def again(n: int) -> list[dict[str, Any]]:
             [people(n, 1, high=low), people(n // 50, 2, start=n, low=low)]
         )  # fmt: skip
         both = pa.concat_tables([first, people(n, 3, start=10 * n, low=low)])
-        tree = DensityTree(10, domain=DOMAIN).partial_fit(first)
+        tree = DensityTree(10, domain=DOMAIN).fit(first)
         with tempfile.TemporaryDirectory() as place:
             history = f"{place}/people.history"
             january = tree.transform(first, history=history)
             january.save(f"{place}/january.csv")
             found = {"frozen": tree.transform(both, history=history)}
             found["anew"] = DensityTree(10, domain=DOMAIN).fit_transform(both, history=history)
-            found["renewed"] = tree.partial_fit(both.slice(first.num_rows)).transform(both, history=history)
         facts = {
             name: {"cells": r.cells.n_cells, "width": width(r), "left_out": r.suppressed} for name, r in found.items()
         }
@@ -111,20 +78,16 @@ def again(n: int) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--quick", action="store_true", help="smaller tables, nothing saved")
     options = parser.parse_args()
     threads.WORKERS = grow.WORKERS = 1
     load = os.getloadavg()[0]
-    times = speed(options.rows // (20 if options.quick else 1), 1 if options.quick else 3)
-    columns = ["rules", "rows", "new", "renewed", "anew", "ratio"]
-    show(f"1 % new records: seconds (load {load:.1f})", columns, [[r[c] for c in columns] for r in times])
     releases = again(2_000 if options.quick else 20_000)
-    forms = ["first", "frozen", "renewed", "anew"]
+    forms = ["first", "frozen", "anew"]
     cells = [[r["newcomers"], *(f"{r[f]['cells']:,} ({r[f]['width']:.3f})" for f in forms)] for r in releases]
     show("A second release: cells (width)", ["newcomers", *forms], cells)
     if not options.quick:
-        save("renewal", {"load": load, "speed": times, "second_release": releases}, "numpy", "numba")
+        save("second_release", {"load": load, "second_release": releases}, "numpy", "numba")
 
 
 if __name__ == "__main__":
