@@ -51,18 +51,11 @@ _LEAST, _MOST = 0.001, 100.0
 
 @dataclass(frozen=True)
 class Expectation:
-    """One method: what it releases and what error to expect.
+    """One method: the question it answers, its name, the model of its promise, what is released, and the error.
 
-    Attributes
-    ----------
-    question, method, model, release : str
-        What it answers ("counts", "places", "clusters"), its name, the model of its promise, and what is published.
-    error, sense, reading
-        The expected error, a share; if that is "about" the error, "at most" or "at least"; what exactly the error is.
-    needed_epsilon : float or None
-        About the smallest ε, from 0.001 to 100, that reaches the target; None if there is none.
-    curve : tuple of float
-        The error at each ε of `Outlook.budgets`.
+    ``error`` is a share, ``sense`` says if it is "about" the error, "at most" or "at least", and ``reading`` what
+    exactly it is. ``needed_epsilon`` is about the smallest ε, from 0.001 to 100, that reaches the target (None: there
+    is none), ``curve`` the error at each ε of `Outlook.budgets`.
 
     Examples
     --------
@@ -199,20 +192,12 @@ def outlook(
 
     Parameters
     ----------
-    n : int
-        Rows, or people.
-    d : int
-        Columns, all numeric and scaled to their declared ranges.
-    clusters : int, default 8
-        Clusters to be found.
-    k : int, default 10
-        Group size of anonymous tables.
-    values : int, default 100
-        Number of values of a column whose frequencies are estimated.
-    epsilon : float, default 1.0
-        The budget.
-    delta : float, default 0
-        The δ of the guarantee, which makes a marginal synopsis more accurate. Other methods ignore it.
+    n, d : int
+        Rows, or people; columns, all numeric and scaled to their declared ranges.
+    clusters, k, values : int, default 8, 10 and 100
+        Clusters to be found; group size of anonymous tables; values of a column whose frequencies are estimated.
+    epsilon, delta : float, default 1 and 0
+        The budget. δ makes a marginal synopsis more accurate; other methods ignore it.
     radius : float, default 0.1
         Metric privacy: the distance at which ε holds, as a share of the declared widths.
     target_error : float, optional

@@ -26,7 +26,6 @@ CONFIDENCE = 0.9999
 #: Public names with a Privacy section that cannot be audited by runs, and why.
 EXEMPT: dict[str, str] = {
     "noise.bernoulli": "a building block: it is given no data",
-    "noise.geometric": "a building block: it is given no data",
     "clustering.DenoisingKMeans": "works on what was already released",
     "clustering.suggest_k": "works on what was already released",
     "clustering.DensityClusters": "works on what was already released",

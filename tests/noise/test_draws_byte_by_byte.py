@@ -78,11 +78,6 @@ def test_a_magnitude_stops_before_it_wraps_around() -> None:
     assert 2**61 <= draw_geometric(Fraction(2**58), None, laid(TAILS * 61, more=100)) < 2**62
 
 
-def test_a_public_draw_has_the_scale_that_it_was_asked_for() -> None:
-    drawn = noise.geometric(7, 64, rng=noise.generator(5))
-    assert drawn.tolist() == draw_geometric(Fraction(7), (64,), noise.generator(5)).tolist()
-
-
 def test_stored_numbers_skip_the_words_that_would_favour_some(monkeypatch: pytest.MonkeyPatch) -> None:
     """2^64 = 4 modulo 6: the words 0 to 3 are skipped, the word 4 is the first that is used."""
     words: Iterator[int]

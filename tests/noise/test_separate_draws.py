@@ -14,6 +14,7 @@ import pytest
 from discreet import noise
 from discreet.engines.writing.shuffled import Shuffler
 from discreet.noise.integer import exceedances
+from discreet.noise.integer.laplace import draw_geometric
 from discreet.noise.reports.bases import independent_vectors
 from discreet.noise.reports.coin_bytes import coin_bytes
 from discreet.noise.reports.coins import Chance, toss
@@ -42,7 +43,7 @@ DRAWS: dict[str, Callable[[Any], Any]] = {
     "laplace": lambda rng: noise.discrete_laplace(5, size=N, rng=rng),
     "gauss": lambda rng: noise.discrete_gaussian(5, size=N, rng=rng),
     "max norm": lambda rng: noise.max_norm_laplace(5, 2, N, rng),
-    "geometric": lambda rng: noise.geometric(5, size=N, rng=rng),
+    "geometric": lambda rng: draw_geometric(Fraction(5), (N,), rng),
     "order": lambda rng: noise.RowOrder(rng).numbers(N),
 }
 

@@ -263,7 +263,9 @@ def test_a_command_loads_few_modules_and_no_heavy_ones(place: Path, command: str
     found, verb = loaded(place, command), command.split()[0]
     assert not {name.partition(".")[0] for name in found} & HEAVY
     assert {part for part, verbs in PARTS.items() if part in found and verb not in verbs} == set()
-    assert len(found - loaded(place, "")) <= COMMANDS[command]
+    # Rich loads attrs where it is installed, which no dependency of ours does.
+    more = {name for name in found - loaded(place, "") if name.partition(".")[0] not in ("attr", "attrs")}
+    assert len(more) <= COMMANDS[command]
 
 
 def test_an_error_about_options_loads_no_numbers_once_they_are_known(place: Path, tmp_path: Path) -> None:

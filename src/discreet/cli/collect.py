@@ -259,13 +259,11 @@ _SKETCH = {name: KINDS["sketch"].option(name) for name in ("mechanism", "domain"
 def create(*, file: Path | None, data: Path, store: str | None, **given: Any) -> Iterator[Any]:
     """Create a task. It cannot be changed: another question, budget or time needs another task."""
     from discreet.collector import open_store
+    from discreet.core import read_whole
     from discreet.local import Task
 
     if file is not None:
-        try:
-            made = Task.from_json(file.read_bytes().strip())
-        except OSError as error:
-            raise DataSourceError(f"file: cannot read {str(file)!r} ({error.strerror}); check the path") from None
+        made = Task.from_json(read_whole(file, "file").strip())
     else:
         made = _task(shuffle=_shuffle(data, **given), **given)
     kept = open_store(_address(store) or data)

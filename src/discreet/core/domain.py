@@ -20,31 +20,16 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
-from discreet.core.columns import hints, lists
-from discreet.core.columns import kinds as kinds
+from discreet.core.columns import hints, kinds, lists
 from discreet.core.columns.box import Box, vector
 from discreet.core.columns.facts import Facts
-from discreet.core.columns.kinds import Categorical, Column, Date, Integer, Numeric, Time, category_text, even_edges
+from discreet.core.columns.kinds import Categorical, Column, Date, Integer, Numeric
 from discreet.core.columns.unit import Person, Unit, read_unit, unit_to_plain
 from discreet.core.output import html
 from discreet.core.output.files import write_whole
 from discreet.core.schema.dialect import Dialect, read_dialect
 from discreet.core.schema.file import load_schema, write_toml
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
-
-__all__ = [
-    "Box",
-    "Categorical",
-    "Column",
-    "Date",
-    "Domain",
-    "Integer",
-    "Numeric",
-    "Time",
-    "as_domain",
-    "category_text",
-    "even_edges",
-]
 
 NO_FACTS = Facts()
 

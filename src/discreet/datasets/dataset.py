@@ -9,20 +9,10 @@ from discreet.core import Domain, FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """A numeric table with its public domain.
+    """A numeric table (``X``, NaN for a missing cell) with its public domain.
 
-    Attributes
-    ----------
-    X : ndarray of float64, shape (rows, columns)
-        The rows; a missing cell is NaN.
-    domain : Domain
-        Public bounds, in the order of the columns.
-    n_clusters : int
-        The number of clusters by the literature or the generator.
-    labels : ndarray of int64 or None
-        The true cluster or class of each row, numbered from 0.
-    name, description : str
-        What it is and where it comes from.
+    ``n_clusters`` is the number of clusters by the literature or the generator, ``labels`` the true cluster or class of
+    each row, numbered from 0, or None.
 
     Examples
     --------

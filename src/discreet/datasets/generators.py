@@ -32,14 +32,7 @@ _S_SPREADS = {1: 30_000, 2: 38_000, 3: 49_000, 4: 53_000}
 
 
 def patients(n: int = 10_000, *, random_state: int = 0) -> Dataset:
-    """Generate the patients of a hospital: age (0 to 100) and yearly cost of care (1000 euro, 0 to 100), in 15 groups.
-
-    Parameters
-    ----------
-    n : int, default 10000
-        Number of people.
-    random_state : int, default 0
-        Seed.
+    """Generate n patients of a hospital: age (0 to 100), yearly cost of care (1000 euro, 0 to 100), in 15 groups.
 
     Examples
     --------
@@ -64,14 +57,8 @@ def patients(n: int = 10_000, *, random_state: int = 0) -> Dataset:
 def mixture(n: int, n_columns: int, n_clusters: int, *, separation: float = 8.0, random_state: int = 0) -> Dataset:
     """Draw a mixture of round Gaussians of equal weight in the unit box; rows outside are clamped into it.
 
-    Parameters
-    ----------
-    n, n_columns, n_clusters : int
-        Size of the table, and number of Gaussians.
-    separation : float, default 8
-        Distance of the two nearest centres, in standard deviations. At 8 they are well apart, below 4 they overlap.
-    random_state : int, default 0
-        Seed.
+    ``separation`` is the distance of the two nearest centres, in standard deviations. At 8 they are well apart, below 4
+    they overlap.
 
     Examples
     --------
@@ -91,16 +78,9 @@ def mixture(n: int, n_columns: int, n_clusters: int, *, separation: float = 8.0,
 
 
 def s_like(level: int = 1, *, n: int = 5000, random_state: int = 0) -> Dataset:
-    """Draw a table like the published S sets: 15 round Gaussians in [0, 10^6]², overlapping more at each level.
+    """Draw a table like the published sets S1 to S4 (``level``): 15 round Gaussians in [0, 10^6]².
 
-    Parameters
-    ----------
-    level : {1, 2, 3, 4}, default 1
-        The set, S1 to S4, that it resembles: clusters have the same spread and other centres.
-    n : int, default 5000
-        Number of rows.
-    random_state : int, default 0
-        Seed.
+    Clusters have the spread of that set, and other centres.
 
     Examples
     --------

@@ -34,13 +34,6 @@ class Records:
 def people(n: int = 1000, *, seed: int = 0) -> Records:
     """Generate people: name, age, town, job, weekly hours, illness. Illness depends on age, hours on the job.
 
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    seed : int
-        The same seed gives the same table.
-
     Examples
     --------
     >>> people(3).table.to_pydict()["job"]
@@ -57,27 +50,18 @@ def people(n: int = 1000, *, seed: int = 0) -> Records:
         [np.full(rows, 6.0), 1 + (age < 30), 0.2 + age / 30, np.full(rows, 1.2), 0.5 + (hours > 42)], axis=1
     )
     illness = (np.cumsum(odds, axis=1) < (rng.random(rows) * odds.sum(axis=1))[:, None]).sum(axis=1)
-    table = pa.table(
-        {
-            "name": [f"person {i}" for i in range(rows)],
-            "age": age,
-            "town": [_TOWNS[i] for i in town],
-            "job": [_JOBS[i] for i in job],
-            "hours": hours,
-            "illness": [_ILLS[i] for i in illness],
-        }
-    )
-    quasi = "quasi-identifier"
-    domain = Domain(
-        {
-            "name": {"categories": ["any"], "role": "identifier"},
-            "age": {"bounds": [0, 120], "role": quasi},
-            "town": {"categories": list(_TOWNS), "role": quasi},
-            "job": {"categories": list(_JOBS), "role": quasi},
-            "hours": {"bounds": [0, 80], "role": quasi},
-            "illness": {"categories": list(_ILLS), "role": "sensitive"},
-        }
-    )
+    table = pa.table({
+        "name": [f"person {i}" for i in range(rows)], "age": age, "town": [_TOWNS[i] for i in town],
+        "job": [_JOBS[i] for i in job], "hours": hours, "illness": [_ILLS[i] for i in illness],
+    })  # fmt: skip
+    domain = Domain({
+        "name": {"categories": ["any"], "role": "identifier"},
+        "age": {"bounds": [0, 120], "role": "quasi-identifier"},
+        "town": {"categories": list(_TOWNS), "role": "quasi-identifier"},
+        "job": {"categories": list(_JOBS), "role": "quasi-identifier"},
+        "hours": {"bounds": [0, 80], "role": "quasi-identifier"},
+        "illness": {"categories": list(_ILLS), "role": "sensitive"},
+    })  # fmt: skip
     return Records("people", table, domain)
 
 

@@ -5,16 +5,13 @@ Each thread adds up on its own, so memory holds a few batches and the sums, howe
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from discreet.core import WORKERS, Meter
-from discreet.engines.tables.part import Batch, Part, is_divided
-
-T = TypeVar("T")
-Found = TypeVar("Found", covariant=True)
+from discreet.engines.tables.part import Part, is_divided
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,7 @@ class Unit:
     #: Share of the source, in the unit of the progress bar.
     size: int
 
-    def read(self, batch_size: int) -> Iterator[Batch]:
+    def read(self, batch_size: int) -> Any:
         if self.number is None:
             return self.part.read(self.positions, batch_size)
         assert is_divided(self.part)
@@ -47,21 +44,11 @@ def units_of(parts: Sequence[Part], positions: Sequence[Sequence[int]]) -> list[
     return units
 
 
-class RowGatherer(Protocol[Found]):
-    """Takes in some rows of a part at a time."""
-
-    def add(self, part: Part, pieces: list[Any]) -> None:
-        """Take in a batch."""
-
-    def result(self) -> Found:
-        """Return what was gathered; it can be added to that of another."""
-
-
-def gather(start: Callable[[], RowGatherer[T]], units: Sequence[Unit], *, batch_size: int) -> T:
-    """Add up the results of all units. Each thread calls ``start`` once for an empty adder."""
+def gather(start: Callable[[], Any], units: Sequence[Unit], *, batch_size: int) -> Any:
+    """Add up the results of all units. Each thread calls ``start`` once for an adder of batches (`_Encoding`)."""
     waiting, lock, halt = deque(units), threading.Lock(), threading.Event()
 
-    def work(_: int) -> T:
+    def work(_: int) -> Any:
         adder, whole = start(), False
         try:
             while waiting and not halt.is_set():
@@ -88,5 +75,5 @@ def gather(start: Callable[[], RowGatherer[T]], units: Sequence[Unit], *, batch_
         finally:
             halt.set()  # also when the main thread is interrupted
     for other in others:
-        total += other  # type: ignore[operator]
+        total += other
     return total

@@ -6,7 +6,7 @@ yields its columns in batches. Matching columns, counting and progress work the 
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from discreet.engines.passes.cells import CellMap, GridMap
 from discreet.engines.passes.lattice import BallPass, batch_rows
 from discreet.engines.passes.marginals import MarginalsPass
 from discreet.engines.passes.sums import BoxedMap, CellSums, SumsPass
-from discreet.engines.passes.tally import Adder, CellCounts, CountPass, KeyedNumbers, Pass
+from discreet.engines.passes.tally import CellCounts, CountPass, KeyedNumbers, Pass
 from discreet.engines.passes.where import GroupSums
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.memory import ArrayTable
@@ -83,13 +83,6 @@ class Source:
         Values beyond the bounds are clamped; rows with missing or unreadable values follow the rule of their column.
         The result does not depend on the batch size or on the order of files and rows.
 
-        Parameters
-        ----------
-        cell_map : CellMap
-            The cells, and by its domain the columns they need.
-        batch_size : int, default 131072
-            Rows held in memory at a time.
-
         Examples
         --------
         >>> import numpy as np
@@ -139,7 +132,7 @@ class Source:
         """True if the rows stay where they are, as on Spark: passes are sent to them."""
         return is_remote(self.parts[0])  # such a part is the only one
 
-    def states(self, work: Callable[[Iterator[pa.RecordBatch]], bytes], positions: Sequence[int]) -> Iterator[bytes]:
+    def states(self, work: Callable[[Iterator[pa.RecordBatch]], bytes], positions: Sequence[int]) -> Any:
         """Run ``work`` on every partition of a remote table and yield what it returned."""
         part = self.parts[0]
         assert is_remote(part)
@@ -154,7 +147,8 @@ class Source:
         """Run a pass over all rows: on Spark, over several places of files at once, or over a table in memory."""
         matched = self.match(job.domain)
         if is_remote(first := self.parts[0]):  # such a part is the only one
-            return first.gather(job, matched[0][0], self.dialect)
+            sums: KeyedNumbers = first.gather(job, matched[0][0], self.dialect)
+            return sums
         batch_size = checks.whole("batch_size", batch_size, low=1)
         units = units_of(self.parts, [positions for positions, _ in matched])
         if len(units) < 2:
@@ -166,7 +160,8 @@ class Source:
             for prepared in map(job.prepare, batches) if single else in_order(job.prepare, batches):
                 adder.add(prepared)
             return adder.result()
-        return gather(lambda: _Encoding(job, self.dialect), units, batch_size=batch_size)
+        found: KeyedNumbers = gather(lambda: _Encoding(job, self.dialect), units, batch_size=batch_size)
+        return found
 
     def batches(
         self,
@@ -235,25 +230,16 @@ class _Numbers:
             )
 
 
-@dataclass
 class _Encoding:
     """An adder of a pass that accepts columns in the form in which parts keep them."""
 
-    job: Pass
-    dialect: Dialect
-    encoders: list[Encoder] = field(init=False)
-    adder: Adder = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.encoders = [Encoder(column, self.dialect) for column in self.job.domain]
-        self.adder = self.job.start()
+    def __init__(self, job: Pass, dialect: Dialect) -> None:
+        self._job, self._encoders = job, [Encoder(column, dialect) for column in job.domain]
+        self._adder = job.start()
+        self.result = self._adder.result
 
     def add(self, part: Part, pieces: list[Any]) -> None:
-        columns = [part.encode(piece, encoder) for piece, encoder in zip(pieces, self.encoders, strict=True)]
-        self.adder.add(self.job.prepare(columns))
-
-    def result(self) -> KeyedNumbers:
-        return self.adder.result()
+        self._adder.add(self._job.prepare(_encoded(part, self._encoders, (pieces, 0))[0]))
 
 
 def _encoded(part: Part, encoders: list[Encoder], batch: Batch) -> tuple[list[FloatArray], int]:

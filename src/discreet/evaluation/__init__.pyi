@@ -29,9 +29,9 @@ from .comparison.compare import compare_tables as compare_tables
 from .promises.declared import broken_facts as broken_facts
 from .promises.recount import Recount as Recount
 from .promises.recount import recount as recount
-from .registry.listing import audited_mechanism as audited_mechanism
-from .registry.listing import audited_mechanisms as audited_mechanisms
 from .registry.mechanisms import AuditedMechanism as AuditedMechanism
+from .registry.mechanisms import audited_mechanism as audited_mechanism
+from .registry.mechanisms import audited_mechanisms as audited_mechanisms
 from .registry.tables import audited_tables as audited_tables
 from .table_attacks.attacks import inference as inference
 from .table_attacks.attacks import linkability as linkability

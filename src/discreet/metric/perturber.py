@@ -154,12 +154,9 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
             The rows. Values outside the bounds count as the nearest bound, missing numbers as the middle of the column,
             missing categories as random ones. Columns with the role identifier or person are left out; with a person,
             the domain must say ``unit="row"``, or a ledger add up the rows. In an array, dates are days since 1970.
-        users : array, optional
-            The user of every row, for ``ledger``.
-        ledger : UserLedger, optional
-            Charged for every row before anything is drawn.
-        period : str, optional
-            The period, if the ledger has a limit for each.
+        users, ledger, period : array, UserLedger and str, optional
+            The user of every row; what is charged for every row before anything is drawn; the period, if the ledger has
+            a limit for each.
 
         Returns
         -------

@@ -168,10 +168,8 @@ class Trajectory(Declared):
             Places. The rows of a table are in the order of time.
         users : array, optional
             For a table: the user of each row. By default all rows are about one user.
-        ledger : UserLedger, optional
-            Charged the whole budget for every user before anything is drawn.
-        period : str, optional
-            The period, if the ledger has a limit for each.
+        ledger, period : UserLedger and str, optional
+            Charged the whole budget for every user before anything is drawn; the period, if it has a limit for each.
         order : {"shuffled", "input"}
             Users in random order, or all rows in their order for internal reports, which the guarantee then states.
         """

@@ -25,11 +25,12 @@ from discreet.core import (
     as_it_is,
     check_name,
     checks,
+    read_whole,
     write_whole,
     written_amount,
 )
 from discreet.engines.tables import same_text
-from discreet.errors import BudgetExceeded, DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
+from discreet.errors import BudgetExceeded, DiscreetError, FormatError, InvalidArgument, InvalidType
 
 _FORMAT, _VERSION = "discreet.user-ledger", 1
 #: Amounts are whole multiples of a unit; beyond this they are kept as Python's unbounded integers.
@@ -114,21 +115,9 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
     def charge(self, users: Any, epsilon: Any, *, period: str | None = None, metric: str | None = None) -> None:
         """Charge one report for every entry of ``users``, before it is made; all or none.
 
-        Parameters
-        ----------
-        users : array of whole numbers or of text
-            The users of the reports; a user may occur often.
-        epsilon : float or Fraction
-            Cost of each report.
-        period : str, optional
-            The period; needed if there is a limit per period.
-        metric : str, optional
-            The metric of ε, the same for all reports. Perturbers fill it in.
-
-        Raises
-        ------
-        BudgetExceeded
-            If it is too much for someone. Nothing is charged then, and no report must be made.
+        A user may occur often. ``period`` is needed if there is a limit per period; perturbers fill in ``metric``, that
+        of ε, which is the same for all reports. `BudgetExceeded` if it is too much for someone: nothing is charged
+        then, and no report must be made.
         """
         price = self._price(epsilon)
         names, counts = np.unique(read_names(users), return_counts=True)
@@ -290,11 +279,7 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
     @classmethod
     def load(cls, path: str | Path) -> UserLedger:
         """Read a ledger from a file."""
-        try:
-            text = Path(path).expanduser().read_bytes()
-        except OSError as error:
-            raise DataSourceError(f"path: cannot read {str(path)!r} ({error.strerror}); check the path") from None
-        return cls.from_json(text)
+        return cls.from_json(read_whole(path))
 
     def __repr__(self) -> str:
         return f"<UserLedger: {len(self._life.users):,} users, {float(self._lifetime):.6g} each for life>"

@@ -7,7 +7,6 @@ from .hashing.families import fingerprint as fingerprint
 from .integer.exceedances import exceedances as exceedances
 from .integer.gaussian import discrete_gaussian as discrete_gaussian
 from .integer.laplace import discrete_laplace as discrete_laplace
-from .integer.laplace import geometric as geometric
 from .integer.laws import DiscreteGaussian as DiscreteGaussian
 from .integer.laws import DiscreteLaplace as DiscreteLaplace
 from .integer.max_norm import max_norm_laplace as max_norm_laplace
@@ -39,7 +38,6 @@ __all__ = [
     "exponential",
     "fingerprint",
     "generator",
-    "geometric",
     "max_norm_laplace",
     "permutation",
     "quantiles",

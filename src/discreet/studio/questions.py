@@ -3,13 +3,11 @@
 Post-processing of what is published already: it costs nothing, however often something is asked.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 from discreet.core import Categorical, Domain, category_text
 from discreet.errors import DiscreetError, InvalidArgument
@@ -36,7 +34,7 @@ class Question:
     by: str = ""
 
     @classmethod
-    def of(cls, form: Mapping[str, str]) -> Question:
+    def of(cls, form: Mapping[str, str]) -> Self:
         names = ("what", "where", "given", "column", "level", "by")
         return cls(**{name: form[name].strip() for name in names if name in form})
 

@@ -4,12 +4,10 @@ Nodes are numbered depth first, left first: the left child of node i is i + 1. A
 the cut, so every record has exactly one leaf, also one that was never seen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -37,7 +35,7 @@ class Tree:
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), np.int32))
 
     @classmethod
-    def from_cuts(cls, grids: tuple[Grid, ...], cuts: Mapping[str, Any]) -> Tree | None:
+    def from_cuts(cls, grids: tuple[Grid, ...], cuts: Mapping[str, Any]) -> Self | None:
         """Return a tree from what `cuts` wrote; None if its grids are others."""
         if not cuts or cuts["grids"] != [_signature(grid) for grid in grids]:
             return None
@@ -133,7 +131,7 @@ class Tree:
         inside = (at >= 0) & (node < self.ends[top[np.maximum(at, 0)]])
         return np.where(inside, top[np.maximum(at, 0)], node)
 
-    def collapsed(self, nodes: IntArray) -> tuple[Tree, IntArray]:
+    def collapsed(self, nodes: IntArray) -> tuple[Self, IntArray]:
         """Return the tree with some nodes made leaves, and the new number of each node that is left."""
         inner = np.unique(nodes[self.column[nodes] >= 0])
         above = np.zeros(self.n_nodes + 1, np.int32)
@@ -144,7 +142,7 @@ class Tree:
         right = np.where(self.right >= 0, place[self.right], -1)
         column, cut, right, criterion = (np.array(a) for a in (self.column, self.cut, right, self.criterion))
         column[inner] = cut[inner] = right[inner] = criterion[inner] = -1
-        return Tree(self.grids, column[keep], cut[keep], right[keep], criterion[keep]), place
+        return type(self)(self.grids, column[keep], cut[keep], right[keep], criterion[keep]), place
 
 
 def _signature(grid: Grid) -> list[Any]:

@@ -4,12 +4,10 @@ MDAV (Domingo-Ferrer and Torra 2005), the best groups of single columns (Hansen 
 first principal component.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -111,7 +109,7 @@ class Microaggregation(Masker):
         default=None, job="hierarchy", help="From categorical column to a `Hierarchy`; see `DensityTree`."
     )
 
-    def fit(self, data: Any, y: Any = None) -> Microaggregation:
+    def fit(self, data: Any, y: Any = None) -> Self:
         """Check the options against the records; `transform` makes the groups."""
         self._read(data)
         return self

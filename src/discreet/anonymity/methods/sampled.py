@@ -1,12 +1,10 @@
 """Sampling before k-anonymity: a recoded table that is differentially private (Li, Qardaji and Su 2012)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -135,7 +133,7 @@ class SampledGeneralization(Declared, Estimator):
     ledger: Any = LEDGER
     random_state: Any = RANDOM_STATE
 
-    def fit(self, data: Any, y: Any = None) -> SampledGeneralization:
+    def fit(self, data: Any, y: Any = None) -> Self:
         """Draw, recode and release these rows: anything that `discreet.engines.open` takes. ``y`` is ignored."""
         self._release(data, Path("x.csv"), "text")  # so the account knows what `save` writes as CSV
         return self

@@ -8,15 +8,13 @@ People are followed by *one* column, the person or the only identifier: with sev
 would look like another person. It must be declared in the same way each time (`discreet.engines.tables.same`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -70,7 +68,7 @@ class ReleaseRecord:
     def of(
         cls, table: Table, cells: Cells, required: Mapping[str, Any], earlier: Sequence[str] = (),
         groups: GroupCounts | None = None, cuts: Mapping[str, Any] | None = None,
-    ) -> ReleaseRecord:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Make the record of a release from the input rows and the cells they were published in."""
         followed = following_column(table.plan)
         who = identities(table)
@@ -150,7 +148,7 @@ class ReleaseRecord:
         write_whole(target, sink.getvalue().to_pybytes(), private=True)
 
     @classmethod
-    def load(cls, path: str | Path) -> ReleaseRecord:
+    def load(cls, path: str | Path) -> Self:
         try:
             table = pq.read_table(Path(path).expanduser())
         except OSError as error:

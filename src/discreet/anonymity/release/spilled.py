@@ -29,7 +29,7 @@ from discreet.anonymity.risk.counted import Values
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import WORKERS, AnyArray, IntArray, Meter, WordArray, in_order
 from discreet.engines import RowFile, divided
-from discreet.engines.tables import StoredFile, is_divided, is_remote
+from discreet.engines.tables import is_divided, is_remote
 
 #: Bytes that build records may take in memory; larger tables are grown from a file. Only time depends on it.
 MEMORY = 1 << 30
@@ -66,7 +66,7 @@ def known_rows(source: engines.Source) -> float:
             continue
         if is_divided(part):
             total += sum(part.units)
-        elif isinstance(part, StoredFile):
+        elif hasattr(part, "path"):
             total += part.size() / (1 if hasattr(part, "kind") else _FIELD * len(part.names))
         elif not part.size():
             return math.inf

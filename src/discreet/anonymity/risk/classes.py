@@ -1,9 +1,8 @@
 """Equivalence classes of a table by factorising: columns are numbered, the numbers joined, no row compared twice."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -53,7 +52,7 @@ class Joint:
     ordered: bool
 
     @classmethod
-    def of(cls, classes: IntArray, column: CodedColumn, rows: IntArray) -> Joint:
+    def of(cls, classes: IntArray, column: CodedColumn, rows: IntArray) -> Self:
         levels = len(column.labels)
         size = _rows(classes, rows)
         pairs = classes * levels + column.codes

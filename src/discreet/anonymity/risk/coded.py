@@ -1,11 +1,9 @@
 """A sensitive column or a target as numbers: one number per distinct value."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +26,10 @@ class CodedColumn:
     labels: list[Any]
     ordered: bool
 
-    def take(self, rows: Any) -> CodedColumn:
+    def take(self, rows: Any) -> Self:
         return replace(self, codes=self.codes[rows])
 
-    def compact(self) -> CodedColumn:
+    def compact(self) -> Self:
         there = np.bincount(self.codes, minlength=len(self.labels)) > 0
         place = (np.cumsum(there) - 1).astype(np.int32)
         return replace(self, codes=place[self.codes], labels=[self.labels[i] for i in np.flatnonzero(there).tolist()])

@@ -3,12 +3,10 @@
 An *entry* is a combination of quasi-identifiers, sensitive values and person that occurs, with its number of rows.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -32,7 +30,7 @@ class Entries:
     quasi: tuple[str, ...]
 
     @classmethod
-    def read(cls, table: Any, quasi: Sequence[str], others: Sequence[str], persons: Sequence[str] = ()) -> Entries:
+    def read(cls, table: Any, quasi: Sequence[str], others: Sequence[str], persons: Sequence[str] = ()) -> Self:
         """Count the rows of a table by their values; ``persons`` name persons and households.
 
         Quasi-identifiers are compared as spelled, because a spelling can distinguish rows of a release.
@@ -57,8 +55,8 @@ class Entries:
             found |= self.codes[name] == MISSING
         return found
 
-    def only(self, kept: BoolArray) -> Entries:
-        return Entries(self.values, {n: c[kept] for n, c in self.codes.items()}, self.counts[kept], self.quasi)
+    def only(self, kept: BoolArray) -> Self:
+        return type(self)(self.values, {n: c[kept] for n, c in self.codes.items()}, self.counts[kept], self.quasi)
 
     def classes(self) -> IntArray:
         """Return the class of every entry: equal quasi-identifiers, a missing one being a value of its own."""

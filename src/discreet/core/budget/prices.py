@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import total_ordering
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -33,6 +34,7 @@ def root(square: Fraction, *, up: bool = False) -> Fraction:
     return Fraction(found + (up and found * found != under), square.denominator * _GRAIN)
 
 
+@total_ordering
 @dataclass(frozen=True, eq=False, repr=False)
 class _Price:
     """Common parts of `Epsilon` and `Rho`."""
@@ -60,15 +62,6 @@ class _Price:
 
     def __lt__(self, other: object) -> bool:
         return self.amount < self._same(other)
-
-    def __le__(self, other: object) -> bool:
-        return self.amount <= self._same(other)
-
-    def __gt__(self, other: object) -> bool:
-        return self.amount > self._same(other)
-
-    def __ge__(self, other: object) -> bool:
-        return self.amount >= self._same(other)
 
     def __bool__(self) -> bool:
         return self.amount != 0

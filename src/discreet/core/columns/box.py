@@ -13,12 +13,7 @@ from discreet.errors import InvalidArgument, InvalidType
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """An axis-parallel box, half open: ``lower <= x < upper`` on every axis.
-
-    Parameters
-    ----------
-    lower, upper : sequence of float
-        Opposite corners, ``lower <= upper``.
+    """An axis-parallel box between two corners, half open: ``lower <= x < upper`` on every axis.
 
     Examples
     --------

@@ -46,8 +46,6 @@ class Numeric:
 
     Parameters
     ----------
-    name : str
-        Column name.
     low, high : float
         Public bounds, ``low < high``, from -1e100 to 1e100 and at least 1e-100 apart. Values beyond them (also infinite
         ones) count as the bound.
@@ -113,16 +111,10 @@ class Numeric:
 
 @dataclass(frozen=True)
 class Date(Numeric):
-    """A column of dates: a numeric one, in whole days since 1970-01-01.
+    """A column of dates: a `Numeric`, in whole days since 1970-01-01.
 
-    Parameters
-    ----------
-    name : str
-        Column name.
-    low, high : date, datetime, datetime64 or ISO 8601 text
-        Public bounds, first and last day. Days beyond them count as the bound.
-    role, missing
-        As in `Numeric`. What is no date is missing; of a time stamp the day counts.
+    ``low`` and ``high``, the first and last day, are dates, time stamps or ISO 8601 text. What is no date is missing;
+    of a time stamp the day counts.
 
     Examples
     --------
@@ -158,16 +150,7 @@ class Integer(Numeric):
     """A column of whole numbers from ``low`` to ``high``; both ends belong to it.
 
     Number i is the stretch from i - 1/2 to i + 1/2 of the axis, and no cell ever ends inside it. Other numbers count as
-    the nearest whole one.
-
-    Parameters
-    ----------
-    low, high : int
-        The smallest and the largest number, ``low < high``.
-    role, missing, bottom, top
-        As in `Numeric`; also ``levels``.
-    name : str, optional
-        Column name; a `Domain` gives it.
+    the nearest whole one. Other arguments are those of `Numeric`; a `Domain` gives the name.
 
     Examples
     --------
@@ -240,15 +223,9 @@ class Integer(Numeric):
 class Time(Integer):
     """A column of times of day, to the second; both ends belong to it.
 
-    An `Integer` of seconds since midnight, written ``HH:MM:SS``. Midnight is where the axis ends: the last second of a
-    day and the first of the next are not neighbours on it.
-
-    Parameters
-    ----------
-    low, high : time or text, default "00:00:00" and "23:59:59"
-        The first and the last time, ``low < high``. Times beyond them count as the nearest end.
-    role, missing, name
-        As in `Integer`. What is no time of day is missing; of a time stamp the time counts, fractions are left away.
+    An `Integer` of seconds since midnight, written ``HH:MM:SS``; by default of the whole day. Midnight is where the
+    axis ends: the last second of a day and the first of the next are not neighbours on it. What is no time of day is
+    missing; of a time stamp the time counts, fractions are left away.
 
     Examples
     --------
@@ -297,8 +274,6 @@ class Code(Integer):
         The public list of all codes, instead of a pattern. Synthetic rows hold only these.
     levels : list of int, optional
         The lengths of prefixes that anonymous tables may print; by default, all.
-    role, missing, name
-        As in `Integer`.
 
     Examples
     --------
@@ -337,9 +312,7 @@ class Code(Integer):
         return [repr(self.pattern) if self.pattern else listed]
 
     def _values(self) -> dict[str, Any]:
-        file = Path(self.listed).name
-        listed = {"categories_file": file, "categories_digest": self.list_digest} if self.listed else {}
-        return {"categories": list(self.categories), **listed} if self.categories else {"pattern": self.pattern}
+        return _listed(self) if self.categories else {"pattern": self.pattern}
 
     @property
     def list_digest(self) -> str:
@@ -361,17 +334,12 @@ class Categorical:
 
     Parameters
     ----------
-    name : str
-        Column name.
     categories : sequence of str, int or bool
         The public list, in the order of the axis. Recognised by their text, so ``1`` and ``"1"`` are the same.
-    role, missing
-        As in `Numeric`.
     ordered : bool, default False
         Whether the order means something, from small to large: then such a column can be compared and has quantiles.
     listed : str, default ""
-        The public file that the list was read from (`categories_from`); a schema file names it and its digest instead
-        of the list.
+        The public file that the list was read from (`categories_from`); a schema file names it and its digest instead.
 
     Examples
     --------
@@ -420,15 +388,18 @@ class Categorical:
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain data."""
         kind = {"kind": "ordered"} if self.ordered else {}
-        # The name alone: the path may be private.
-        file = Path(self.listed).name
-        listed = {"categories_file": file, "categories_digest": self.list_digest} if self.listed else {}
-        return {**kind, "categories": list(self.categories), **listed, "role": self.role, "missing": self.missing}
+        return {**kind, **_listed(self), "role": self.role, "missing": self.missing}
 
     @property
     def list_digest(self) -> str:
         """SHA-256 of the list, one category to a line."""
         return lists.digest(category_text(c) for c in self.categories)
+
+
+def _listed(column: Code | Categorical) -> dict[str, Any]:
+    """Return categories as plain data, with the name of the file they are from: its path may be private."""
+    file = {"categories_file": Path(column.listed).name, "categories_digest": column.list_digest}
+    return {"categories": list(column.categories), **(file if column.listed else {})}
 
 
 Column: TypeAlias = Numeric | Categorical

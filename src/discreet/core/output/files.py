@@ -195,6 +195,14 @@ def write_whole(path: str | Path, data: bytes | str, *, private: bool = False, s
         out.keep()
 
 
+def read_whole(path: str | Path, what: str = "path") -> bytes:
+    """Return the bytes of a file that an argument, ``what``, names."""
+    try:
+        return Path(path).expanduser().read_bytes()
+    except OSError as error:
+        raise DataSourceError(f"{what}: cannot read {str(path)!r} ({error.strerror}); check the path") from None
+
+
 def after_promise(path: str | Path, sealed: Any, put: Callable[[], None]) -> None:
     """Write the guarantee of a table, then let ``put`` rename the table.
 

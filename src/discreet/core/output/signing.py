@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.checks import read_json
-from discreet.core.output.files import write_whole
+from discreet.core.output.files import read_whole, write_whole
 from discreet.errors import DataSourceError, FormatError, MissingExtra
 
 #: Ending of the name of a detached signature, behind the name of the file.
@@ -97,13 +97,12 @@ class PublicKey:
     @classmethod
     def load(cls, path: str | Path) -> PublicKey:
         """Read a public key as `discreet key create` writes it."""
+        text = read_whole(path, "key")
         try:
-            facts = read_json(Path(path).expanduser().read_bytes())
+            facts = read_json(text)
             made = cls(facts["name"], bytes.fromhex(facts["public_key"]))
             if made.to_dict() != facts or len(made.raw) != 32 or not isinstance(made.name, str):
                 raise ValueError
-        except OSError as error:
-            raise DataSourceError(f"key: cannot read {str(path)!r} ({error.strerror}); check the path") from None
         except (ValueError, TypeError, KeyError, RecursionError):
             raise FormatError(f"key: {str(path)!r} is not a public key; name the file that ends in .pub") from None
         return made
@@ -197,12 +196,9 @@ class SigningKey:
         ed25519, place = _curve(), Path(path).expanduser()
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-        try:
-            data, mode = place.read_bytes(), place.stat().st_mode
-        except OSError as error:
-            raise DataSourceError(f"key: cannot read {str(path)!r} ({error.strerror}); check the path") from None
+        data = read_whole(path, "key")
         closed = b"ENCRYPTED" in data
-        if not closed and os.name == "posix" and mode & 0o077:
+        if not closed and os.name == "posix" and place.stat().st_mode & 0o077:
             raise DataSourceError(f"key: others can read {str(path)!r}, which is not encrypted; run chmod 600 {place}")
         secret = (passphrase or asked_passphrase(path)) if closed else None
         try:

@@ -18,7 +18,8 @@ from typing import Any
 
 from discreet.core.checks import nearest
 from discreet.core.columns.kinds import ROLES
-from discreet.errors import DataSourceError, InvalidArgument, SchemaError
+from discreet.core.output.files import read_whole
+from discreet.errors import InvalidArgument, SchemaError
 
 #: What a codebook calls the column that has no name there.
 TARGET = "class"
@@ -47,10 +48,7 @@ _GROUPS = ({"kind", "bounds", "categories", "pattern"}, {"role", "rows", "called
 
 def read_codebook(path: Path) -> dict[str, dict[str, Any]]:
     """Return what a codebook declares for each column: categories, or nothing for continuous columns."""
-    try:
-        text = path.expanduser().read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise DataSourceError(f"codebook: cannot read {str(path)!r} ({error.strerror}); check the path") from None
+    text = read_whole(path, "codebook").decode("utf-8", "replace")
     lines = [line.partition("|")[0].strip().removesuffix(".") for line in text.splitlines()]
     head, *rest = [line for line in lines if line] or [""]
     found: dict[str, dict[str, Any]] = {}

@@ -31,16 +31,7 @@ class CellCounts:
     """Raw numbers of rows by occupied cell. They must never leave the mechanism that asked for them.
 
     Even the set of occupied cells and the total reveal single rows. Add noise, publish the noisy values and drop this
-    object. It is neither printed nor saved.
-
-    Parameters
-    ----------
-    n_cells : int
-        Number of cells, occupied or not.
-    cells : array of int
-        The occupied cells, ascending.
-    counts : array of int
-        How many rows each holds, at least one.
+    object. It is neither printed nor saved. Of ``n_cells`` cells, ``cells`` are the occupied ones, ascending.
 
     Examples
     --------

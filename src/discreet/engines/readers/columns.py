@@ -16,7 +16,7 @@ from discreet.engines.source import Source
 from discreet.engines.tables.arrow import as_arrow, not_empty, plainly, present
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.formats.cells import Labelled
-from discreet.engines.tables.part import BATCH_SIZE, Part, Remote, check_named, is_typed, near_names
+from discreet.engines.tables.part import BATCH_SIZE, Part, check_named, is_remote, is_typed, near_names
 from discreet.engines.tables.text_kernels import Field
 from discreet.engines.tables.texts import as_text
 from discreet.errors import SchemaError
@@ -80,7 +80,7 @@ def counted_columns(
     Empty text is missing. Remote rows are counted where they are: only distinct ones come here, in any order.
     """
     part = source.parts[0]
-    if not isinstance(part, Remote):
+    if not is_remote(part):
         for _, columns in column_batches(source, names, persons=persons):
             yield {name: not_empty(column) for name, column in columns.items()}, None
         return

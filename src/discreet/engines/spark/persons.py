@@ -72,12 +72,12 @@ class SparkPersons:
             found[n - 1] = count
         return found
 
-    def kept(self, limit: int, per_group: int | None, axes: Domain) -> Any:
-        """Return the frame of the rows that are kept, as coordinates."""
-        kept = self._entries
-        if per_group is not None:
-            kept = self._keep(kept, per_group, None)
-        return self._keep(kept, limit, len(axes)).persist()
+    def bounded(self, limit: int, per_group: int | None, axes: Domain) -> Any:
+        """Return the table of the rows that are kept, as coordinates."""
+        from discreet.engines.spark.table import CoordinateFrame  # which imports this file
+
+        kept = self._entries if per_group is None else self._keep(self._entries, per_group, None)
+        return CoordinateFrame(self._keep(kept, limit, len(axes)).persist(), axes)
 
     def _keep(self, frame: Any, limit: int, d: int | None) -> Any:
         """Keep ``limit`` rows of every group of a person; with ``d``, of every person, and only their coordinates."""

@@ -22,14 +22,13 @@ import tempfile
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import Domain, FloatArray, IntArray
+from discreet.core import Domain, FloatArray
 from discreet.core.schema import Dialect
 from discreet.engines.passes.tally import CountPass, KeyedNumbers, Pass
 from discreet.engines.spark.cells import GridOfTree, cell_expression
@@ -106,7 +105,7 @@ class SparkTable(Part):
         """Return the rows by person; they stay where they are."""
         # A list of categories may distinguish whole numbers by their text.
         plain = self._kinds[positions[-1]].typeName() in ("byte", "short", "integer", "long") and not choice.listed
-        return _People(SparkPersons(self.frame_of(positions), choice, dialect, wide=not plain))
+        return SparkPersons(self.frame_of(positions), choice, dialect, wide=not plain)
 
     def states(self, work: Callable[[Iterator[pa.RecordBatch]], bytes], positions: Sequence[int]) -> Iterator[bytes]:
         """Run ``work`` once on every partition that has rows, and yield what it returned."""
@@ -155,19 +154,6 @@ def _let_go(frame: Any) -> None:
     """Free what Spark keeps of a frame; a session that has ended raises many kinds of errors."""
     with contextlib.suppress(Exception):
         frame.unpersist()
-
-
-@dataclass(frozen=True)
-class _People:
-    """Rows by person, as `discreet.engines.persons.bounded.RowsOfPersons` has them."""
-
-    found: SparkPersons
-
-    def histogram(self, most: int) -> IntArray:
-        return self.found.histogram(most)
-
-    def bounded(self, limit: int, per_group: int | None, axes: Domain) -> SparkTable:
-        return CoordinateFrame(self.found.kept(limit, per_group, axes), axes)
 
 
 def unsteady(frame: Any) -> bool:

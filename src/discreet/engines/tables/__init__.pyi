@@ -9,7 +9,6 @@ from .formats.excel import sheet_as_csv as sheet_as_csv
 from .formats.excel import sheets_of as sheets_of
 from .part import BATCH_SIZE as BATCH_SIZE
 from .part import Part as Part
-from .part import StoredFile as StoredFile
 from .part import is_divided as is_divided
 from .part import is_remote as is_remote
 from .part import separated_by as separated_by

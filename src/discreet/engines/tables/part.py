@@ -3,14 +3,10 @@
 import json
 from collections.abc import Iterator, Sequence
 from itertools import count
-from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
-
-import pyarrow as pa
+from typing import Any, Protocol, TypeAlias, TypeGuard
 
 from discreet.core import FloatArray, nearest
-from discreet.core.schema import Dialect, looks_like_a_record
-from discreet.engines.passes.tally import KeyedNumbers, Pass
+from discreet.core.schema import looks_like_a_record
 from discreet.engines.tables.encode import Encoder
 from discreet.errors import SchemaError
 
@@ -24,7 +20,17 @@ Batch: TypeAlias = tuple[list[Any], int]
 
 
 class Part(Protocol):
-    """A table in memory, one file, or a frame elsewhere. Values are defaults."""
+    """A table in memory, one file, or a frame elsewhere. Values are defaults.
+
+    Some parts have more. A file has a ``path``. A file that keeps types has ``kind(position)``, the Arrow type of a
+    column as its values are passed on. One that can be read from several places at once has ``units``, the rows of
+    each, and ``read_unit(unit, positions, batch_size)``: units hold disjoint rows and together all of them.
+
+    A part whose rows stay where they are, as on Spark, runs passes there: ``gather(job, positions, dialect)`` returns
+    their sums, ``counted(positions)`` yields the different rows in any order with how many are equal to each in a
+    further column, ``people(choice, positions, dialect)`` returns rows by person (the last column), and ``states(work,
+    positions)`` yields what ``work`` (an iterator of Arrow batches to bytes) returned for every partition.
+    """
 
     names: tuple[str, ...]
     #: What an error calls it.
@@ -82,48 +88,6 @@ def near_names(part: Part, absent: Sequence[str]) -> str:
     return f"; did you mean {said}?" if said else ""
 
 
-@runtime_checkable
-class StoredFile(Part, Protocol):
-    """A file."""
-
-    path: Path
-
-
-class TypedFile(StoredFile, Protocol):
-    """A file that keeps a type for every column."""
-
-    def kind(self, position: int) -> pa.DataType:
-        """Return the type of a column, as its values are passed on."""
-
-
-@runtime_checkable
-class DivisibleFile(StoredFile, Protocol):
-    """A file that can be read from several places at once."""
-
-    #: Rows of each unit.
-    units: tuple[int, ...]
-
-    def read_unit(self, unit: int, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
-        """Yield the asked columns of a unit; units hold disjoint rows and together all of them."""
-
-
-@runtime_checkable
-class Remote(Part, Protocol):
-    """A table whose rows stay where they are: a pass is sent to them, and what it gathered comes back."""
-
-    def gather(self, job: Pass, positions: Sequence[int], dialect: Dialect) -> KeyedNumbers:
-        """Run a pass over all rows."""
-
-    def counted(self, positions: Sequence[int]) -> Iterator[Batch]:
-        """Yield the different rows in any order, each with how many are equal to it in a further column."""
-
-    def people(self, choice: Any, positions: Sequence[int], dialect: Dialect) -> Any:
-        """Return the rows by person, whose column is the last one asked for."""
-
-    def states(self, work: Any, positions: Sequence[int]) -> Iterator[bytes]:
-        """Run ``work`` (an iterator of Arrow batches to bytes) once for every partition; yield what it returned."""
-
-
 def check_named(part: Part) -> None:
     """Refuse a file without a header whose columns are not named: its first row would decide how many there are."""
     if getattr(part, "unnamed", False):
@@ -133,19 +97,16 @@ def check_named(part: Part) -> None:
         )
 
 
-# By one method each: to look for all that a protocol asks takes as long as opening a small file.
-
-
-def is_divided(part: Part) -> TypeGuard[DivisibleFile]:
+def is_divided(part: Part) -> TypeGuard[Any]:
     """Return whether a part can be read from several places at once."""
     return hasattr(part, "read_unit")
 
 
-def is_typed(part: Part) -> TypeGuard[TypedFile]:
+def is_typed(part: Part) -> TypeGuard[Any]:
     """Return whether a part keeps a type for every column."""
     return hasattr(part, "kind")
 
 
-def is_remote(part: Part) -> TypeGuard[Remote]:
+def is_remote(part: Part) -> TypeGuard[Any]:
     """Return whether the rows of a part stay where they are."""
     return hasattr(part, "counted")

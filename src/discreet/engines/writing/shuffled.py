@@ -11,12 +11,13 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import IntArray, writing
+from discreet.core import writing
+from discreet.noise import RowOrder
 
 #: Rows that are held until they go to files, and rows of the tables that come back.
 _ROWS = 1 << 17
@@ -27,22 +28,10 @@ _FILE_BITS = 6
 _NUMBER = "#"
 
 
-class Order(Protocol):
-    """Draws the numbers and sorts by them; `discreet.noise.RowOrder` is one."""
-
-    bits: int
-
-    def numbers(self, n: int) -> IntArray:
-        """Return the numbers of the next rows."""
-
-    def sort(self, numbers: IntArray) -> IntArray:
-        """Return the places of rows with these numbers, in rising order."""
-
-
 class Shuffler:
     """Takes in tables of one schema and returns their rows in random order. Temporary files go to ``folder``."""
 
-    def __init__(self, folder: Path, order: Order) -> None:
+    def __init__(self, folder: Path, order: RowOrder) -> None:
         self._order = order
         with writing(folder):
             self._folder = tempfile.TemporaryDirectory(prefix=".shuffled-", dir=folder)

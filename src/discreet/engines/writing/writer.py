@@ -36,10 +36,10 @@ from discreet.core import (
 )
 from discreet.engines.source import Source
 from discreet.engines.tables.escapes import FACT, escaped
-from discreet.engines.tables.part import StoredFile
 from discreet.engines.writing.formats import DialectWriter, WorkbookWriter, workbook_package
-from discreet.engines.writing.shuffled import Order, Shuffler
+from discreet.engines.writing.shuffled import Shuffler
 from discreet.errors import DataSourceError
+from discreet.noise import RowOrder
 
 PARQUET = (".parquet", ".pq")
 #: What a table can be called that is written; a name without an ending is CSV.
@@ -50,21 +50,10 @@ HEAD = 6
 
 @dataclass(frozen=True, eq=False)
 class WrittenTable:
-    """A table that was written piece by piece and is not in memory.
+    """A table that was written piece by piece and is not in memory: its file, rows, columns and first rows.
 
-    Attributes
-    ----------
-    path : Path
-        The file; of a Spark frame a folder of part files.
-    n_rows : int
-        Its rows.
-    names : tuple of str
-        Its columns.
-    head : pyarrow.Table
-        Its first rows.
-    guarantee : Guarantee or None
-        The guarantee, sealed over the bytes of the file; it is also in the same folder as
-        ``<name>.guarantee.json``. None for what is not to be published.
+    The path of a Spark frame is a folder of part files. The guarantee is sealed over the bytes of the file, and is also
+    in the same folder as ``<name>.guarantee.json``; None for what is not to be published.
 
     Examples
     --------
@@ -100,7 +89,7 @@ class RowWriter:
         self,
         path: str | Path,
         guarantee: Guarantee | None = None,
-        order: Order | None = None,
+        order: RowOrder | None = None,
         facts: Mapping[str, Any] | None = None,
         book: Callable[[Guarantee], None] | None = None,
     ) -> None:
@@ -213,7 +202,7 @@ def check_target(path: str | Path, *, promised: bool, source: Source | None = No
             "file, or remove both first"
         )
     check_table_ending(target)
-    files = [str(part.path) for part in source.parts if isinstance(part, StoredFile)] if source is not None else []
+    files = [str(part.path) for part in source.parts if hasattr(part, "path")] if source is not None else []
     if str(target.resolve()) in files:
         raise DataSourceError(f"output: {str(path)!r} is a file that is read, and would be lost; name another")
 

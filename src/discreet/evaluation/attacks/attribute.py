@@ -1,19 +1,16 @@
 """Attribute attacks: one column of a person whose other columns are known."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from discreet import noise
 from discreet.core import Categorical, FloatArray, checks
 from discreet.errors import InvalidArgument
-from discreet.evaluation.attacks import _point_kernels as kernels
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.laws import LawSpace, records
-from discreet.evaluation.attacks.pairs import portions, stranger_density
+from discreet.evaluation.attacks.pairs import portions, stranger_density, unlinked
 from discreet.evaluation.attacks.reconstruction import GuessResult
 from discreet.evaluation.attacks.roc import ScoredAttack
 from discreet.synopses import Synopsis
@@ -135,7 +132,7 @@ class SecretPrior:
     categories: bool
 
     @classmethod
-    def of(cls, public: FloatArray, secret: int, labels: int) -> SecretPrior:
+    def of(cls, public: FloatArray, secret: int, labels: int) -> Self:
         """Read public records; widths are m^(-1/(d + 4)) standard deviations (Scott 1992)."""
         rest, own = np.delete(public, secret, 1), public[:, secret]
         factor = len(public) ** (-1 / (public.shape[1] + 4))
@@ -185,7 +182,7 @@ def _from_points(points: FloatArray, rest: FloatArray, public: FloatArray, secre
     others, own = np.ascontiguousarray(np.delete(points, secret, 1)), np.ascontiguousarray(points[:, secret])
     stranger = -stranger_density(points, public, rate)
     step = float(prior.values[1] - prior.values[0])
-    found = portions(lambda part: kernels.unlinked(part, prior.values, step, others, own, stranger, rate), rest)
+    found = portions(lambda part: unlinked(part, prior.values, step, others, own, stranger, rate), rest)
     return prior.guess(rest, np.concatenate(found))
 
 

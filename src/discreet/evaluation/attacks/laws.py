@@ -1,11 +1,9 @@
 """The public knowledge of an attacker: the distribution of the noise, and the space in which it measures distances."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -47,7 +45,7 @@ class LawSpace:
         return self.law.dimension / self.law.rate
 
     @classmethod
-    def of(cls, metric: Any, rate: Any, dimension: int) -> LawSpace:
+    def of(cls, metric: Any, rate: Any, dimension: int) -> Self:
         """Read a mechanism or a law, or a rate for rows that are already scaled."""
         if metric is None:
             if rate is None:

@@ -6,8 +6,11 @@ variant after a slash: ``synopses.GridSynopsis/adaptive``.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
 from typing import Any
 
+from discreet.errors import InvalidArgument
 from discreet.evaluation.audits.black_box import audit
 from discreet.evaluation.audits.exact import ExactAudit, exact_audit
 from discreet.evaluation.audits.neighbours import NeighbourPair
@@ -81,3 +84,38 @@ class AuditedMechanism:
             return None
         first = self.pairs[0]
         return exact_audit(self.law, first.data, first.neighbour, epsilon=self.epsilon, delta=self.delta)
+
+
+@cache
+def _listed() -> dict[str, AuditedMechanism]:
+    rooms = (import_module(f"discreet.evaluation.registry.{room}") for room in ("noise", "central", "local", "metric"))
+    return {entry.name: entry for room in rooms for entry in room.entries()}
+
+
+def audited_mechanisms() -> dict[str, AuditedMechanism]:
+    """Return every mechanism that promises an ε, by name. For anonymous tables see `audited_tables`.
+
+    Examples
+    --------
+    >>> names = list(audited_mechanisms())
+    >>> names[0], "local.DirectResponse" in names, len(names) > 60
+    ('noise.discrete_laplace', True, True)
+    """
+    return dict(_listed())
+
+
+def audited_mechanism(name: str) -> AuditedMechanism:
+    """Return one mechanism; the error lists similar names.
+
+    Examples
+    --------
+    >>> audited_mechanism("metric.Piecewise/duchi").epsilon
+    1.0
+    """
+    listed = _listed()
+    if name in listed:
+        return listed[name]
+    word = str(name).lower()
+    near = [n for n in listed if word in n.lower() or n.partition("/")[0].lower() in word][:6]
+    shown = ", ".join(near) if near else ", ".join(sorted({n.partition(".")[0] + ".*" for n in listed}))
+    raise InvalidArgument("mechanism", name, f"a name of the list, such as {shown}", "discreet audit --list")

@@ -1,10 +1,8 @@
 """Tables in the form that the attacks read: released cells as conditions, people as numbers and category numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -164,7 +162,7 @@ class Predicates:
     sets: BoolArray
 
     @classmethod
-    def of(cls, columns: Sequence[Column]) -> Predicates:
+    def of(cls, columns: Sequence[Column]) -> Self:
         """Number the ends of all conditions, so that tests compare whole numbers."""
         first, last, gap, people, sets, size = [], [], [], [], [np.empty(0, bool)], 0
         for column in columns:
@@ -231,7 +229,7 @@ class ColumnSpace:
     control: FloatArray
 
     @classmethod
-    def of(cls, columns: Sequence[Column]) -> ColumnSpace:
+    def of(cls, columns: Sequence[Column]) -> Self:
         """Group the released rows and scale every number by its released range."""
         n = len(columns[0].released.code)
         classes = join([(c.released.code, int(c.released.code.max()) + 1) for c in columns], n)

@@ -4,8 +4,8 @@ import json
 import math
 from typing import Any
 
-from discreet.core import NAMING, Categorical, Person, write_whole, zcdp_to_epsilon
-from discreet.errors import DataSourceError, FormatError
+from discreet.core import NAMING, Categorical, Person, read_whole, write_whole, zcdp_to_epsilon
+from discreet.errors import FormatError
 from discreet.jobs.job import Job, JobResult
 
 
@@ -61,10 +61,9 @@ def _report(job: Job) -> JobResult:
 
 def _clusters(job: Job, name: str) -> Any:
     """Read a result of `discreet cluster --json`."""
+    text = read_whole(job.place(name), "clusters")
     try:
-        found = json.loads(job.place(name).read_text(encoding="utf-8"))
-    except OSError:
-        raise DataSourceError(f"clusters: cannot read {name!r} (no such file); check the path") from None
+        found = json.loads(text)
     except (ValueError, RecursionError):
         found = None
     if not _is_clusters(found):

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import local, noise
-from discreet.core import NewFile, write_whole
+from discreet.core import NewFile, read_whole, write_whole
 from discreet.engines import texts, write_table
 from discreet.errors import DataSourceError, FormatError
 from discreet.jobs.charging import PaidReports, check_reserved, repeated, reserved, standing
@@ -216,10 +216,7 @@ def _memory(job: Job, mechanism: Mechanism) -> dict[str, Any]:
     if "memo" not in signature(mechanism.encode).parameters:
         expected = f"left out: {mechanism.NAME} does not remember answers"
         raise job.declared.wrong("secret", secret, expected, lambda say: f"leaving {say('secret')} out")
-    try:
-        return {"memo": local.Memo(job.place(secret).read_bytes().strip())}
-    except OSError as error:
-        raise DataSourceError(f"secret: cannot read {secret!r} ({error.strerror}); check the path") from None
+    return {"memo": local.Memo(read_whole(job.place(secret), "secret").strip())}
 
 
 def _values(mechanism: Mechanism, column: pa.Array) -> Any:

@@ -33,7 +33,8 @@ def count_stored(mechanism: Any, data: Any) -> Counts:
     places = [[_place(part)] for part in source.parts]
     if not source.remote:
         units = units_of(source.parts, places)
-        return gather(lambda: _Counting(mechanism.empty()), units, batch_size=BATCH_SIZE)
+        counted: Counts = gather(lambda: _Counting(mechanism.empty()), units, batch_size=BATCH_SIZE)
+        return counted
     total: Counts = mechanism.empty()
     facts = mechanism.to_dict()
     for state in source.states(lambda batches: _partition(facts, batches), places[0]):

@@ -185,13 +185,8 @@ class IsotropicLaw:
     def log_density(self, offsets: Any) -> FloatArray:
         """Return ln of the density at each offset (rows by n): ln(rate^n Γ(n/2)/(2 π^(n/2) Γ(n))) - rate ‖y‖."""
         n = self.dimension
-        front = (
-            n * math.log(self.rate)
-            + special.gammaln(n / 2)
-            - math.log(2)
-            - n / 2 * math.log(math.pi)
-            - special.gammaln(n)
-        )
+        front = n * math.log(self.rate) + special.gammaln(n / 2) - math.log(2) - n / 2 * math.log(math.pi)
+        front -= special.gammaln(n)
         return np.asarray(front - self.rate * np.linalg.norm(np.asarray(offsets, np.float64), axis=-1))
 
     def accuracy_radius(self, delta: float) -> float:

@@ -97,16 +97,10 @@ class NDLaplace(AtDistance):
         return scaling.apply(rows[:, [domain.position(name) for name in numeric]])
 
     def plot(self, point: Any = None, *, reports: int = 400, delta: float = 0.05) -> Any:
-        """Draw where reports of one place land, with the accuracy circle and the circle of indistinguishability.
+        """Draw where ``reports`` of one place land, with the circles of accuracy and of indistinguishability.
 
-        Parameters
-        ----------
-        point : sequence of float, optional
-            A public place, in the order of the numeric columns; by default the middle of the box.
-        reports : int
-            Simulated reports.
-        delta : float
-            Share of reports outside the accuracy circle.
+        ``point`` is a public place, in the order of the numeric columns; by default the middle of the box. ``delta`` is
+        the share of reports outside the circle of accuracy.
         """
         from discreet.metric.plots import draw_point_noise
 

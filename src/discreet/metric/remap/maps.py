@@ -62,15 +62,8 @@ def bayes(
     out = np.empty_like(points)
     arrays: Any = density.arrays
     rounds = 40 if loss == "euclidean" else 0
-    fixed: Any = (
-        offsets,
-        law.log_density(offsets),
-        own,
-        density.log_at(own),
-        law.rate,
-        float(law.log_density(np.zeros(d))),
-    )
-
+    front = float(law.log_density(np.zeros(d)))
+    fixed: Any = (offsets, law.log_density(offsets), own, density.log_at(own), law.rate, front)
     kernel: Any = _bayes
 
     def work(start: int) -> None:

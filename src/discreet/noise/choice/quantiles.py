@@ -121,12 +121,9 @@ def quantiles_from_counts(
     counts : array of int
         Rows in each of the equal cells between ``low`` and ``high``, or in the listed ``cells`` only. Negative counts
         are taken as 0.
-    qs, epsilon, low, high, method, rng
-        As in `quantiles`.
-    cells : array of int, optional
-        The cell of each count, in any order. Repeated cells add up; cells beyond the grid count as the last one.
-    n_cells : int, optional
-        Number of cells of the grid; needed with ``cells``, otherwise the length of ``counts``.
+    cells, n_cells : array of int and int, optional
+        The cell of each count, in any order, and the number of cells of the grid. Repeated cells add up; cells beyond
+        the grid count as the last one. Other arguments are those of `quantiles`.
 
     Privacy
     -------

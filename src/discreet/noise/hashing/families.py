@@ -45,13 +45,8 @@ def fingerprint(values: Any, key: int) -> Words:
     not a whole number, text or bytes counts as missing. Text that is not valid Unicode is hashed as its bytes. A long
     integer is taken modulo 2^64.
 
-    Parameters
-    ----------
-    values : list, NumPy array, Arrow array, pandas or Polars series
-        Whole numbers, booleans, text or bytes. A column of fractions is refused, because fractions have no canonical
-        form: bin or label it first.
-    key : int
-        The public key, 0 to 2^128 - 1.
+    ``values`` is a list, a NumPy or Arrow array, or a series of whole numbers, booleans, text or bytes. A column of
+    fractions is refused, because fractions have no canonical form: bin or label it first. ``key`` is below 2^128.
 
     Examples
     --------

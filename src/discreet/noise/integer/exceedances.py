@@ -34,16 +34,8 @@ _SMALLEST_RATE = Fraction(1, 2**58)
 def exceedances(scale: checks.Number, cutoff: int, size: int, rng: object = None) -> tuple[IntArray, IntArray]:
     """Return where discrete Laplace draws exceed a cutoff (ascending places), and their values, drawn exactly.
 
-    Parameters
-    ----------
-    scale : float or Fraction
-        As in `discrete_laplace`. 0, no noise, has none.
-    cutoff : int
-        At least 0.
-    size : int
-        Number of draws, below 2**63. Only the large ones are made.
-    rng : None, int or Generator
-        See `discreet.noise.generator`.
+    ``scale`` and ``rng`` are those of `discrete_laplace`; scale 0, no noise, has none. ``cutoff`` is at least 0.
+    ``size`` is the number of draws, below 2**63; only the large ones are made.
 
     Privacy
     -------

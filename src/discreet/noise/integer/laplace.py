@@ -90,35 +90,12 @@ def laplace_table(scale: Fraction, precision: int) -> ByteArray:
     return digit_table(coin_chances(scale), precision)
 
 
-def geometric(scale: checks.Number, size: int | tuple[int, ...] | None = None, rng: object = None) -> Any:
-    """Draw integers g >= 0 with probability ``(1 - a) a^g``, ``a = e^(-1/scale)``, exactly.
-
-    Parameters
-    ----------
-    scale : float or Fraction
-        Taken as the exact rational it denotes. 0 gives zeros.
-    size, rng
-        See `discrete_laplace`.
-
-    Privacy
-    -------
-    None by itself: a building block. The difference of two independent draws is discrete Laplace noise; given that
-    such noise exceeds an integer τ >= 0, its excess over τ + 1 has this law.
-
-    Examples
-    --------
-    >>> geometric(scale=3.0, size=8, rng=5).tolist()
-    [1, 1, 2, 2, 2, 3, 2, 3]
-    """
-    exact = check_scale("scale", scale)
-    shape = checks.shape("size", size)
-    if exact == 0:
-        return 0 if shape is None else np.zeros(shape, np.int64)
-    return draw_geometric(exact, shape, rng)
-
-
 def draw_geometric(scale: Fraction, shape: tuple[int, ...] | None, rng: object) -> Any:
-    """Draw at scales up to 2^58. Values below 2^61 are exact; larger ones become some number of at least 2^61."""
+    """Draw integers g >= 0 with probability ``(1 - a) a^g``, ``a = e^(-1/scale)``, exactly, at scales up to 2^58.
+
+    Values below 2^61 are exact; larger ones become some number of at least 2^61. No privacy by itself: given that
+    discrete Laplace noise exceeds an integer τ >= 0, its excess over τ + 1 has this law.
+    """
 
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
         return fill(kernels.geometric, geometric_table(scale, precision), *state)

@@ -22,12 +22,7 @@ _SUMMED = 1000
 
 @dataclass(frozen=True)
 class DiscreteLaplace:
-    """The law Pr[Z = z] = (1-α)/(1+α) α^|z|, α = e^(-1/scale).
-
-    Parameters
-    ----------
-    scale : float or Fraction
-        sensitivity / ε; 0 is the law of no noise.
+    """The law Pr[Z = z] = (1-α)/(1+α) α^|z|, α = e^(-1/scale); scale = sensitivity / ε, 0 is the law of no noise.
 
     Examples
     --------
@@ -97,12 +92,7 @@ class DiscreteLaplace:
 
 @dataclass(frozen=True)
 class DiscreteGaussian:
-    """The law Pr[Z = z] ∝ e^(-z²/(2σ²)) on the integers (Canonne, Kamath, Steinke 2020).
-
-    Parameters
-    ----------
-    sigma : float or Fraction
-        0 is the law of no noise.
+    """The law Pr[Z = z] ∝ e^(-z²/(2σ²)) on the integers (Canonne, Kamath, Steinke 2020); 0 is the law of no noise.
 
     Examples
     --------

@@ -78,17 +78,8 @@ def _few_below(
 def below(bound: int, size: int | tuple[int, ...] | None = None, rng: object = None) -> Any:
     """Draw uniform integers from ``0 .. bound - 1``.
 
-    Bits are masked to the length of the bound and drawn again while too large, so every value has probability
-    exactly 1/bound. (A remainder would favour small values.)
-
-    Parameters
-    ----------
-    bound : int
-        From 1 to 2**62.
-    size : int or tuple of int, optional
-        Shape of the result; None returns one Python int.
-    rng : None, int or Generator
-        See `discreet.noise.generator`.
+    Bits are masked to the length of the bound (up to 2**62) and drawn again while too large, so every value has
+    probability exactly 1/bound. (A remainder would favour small values.) ``size`` and ``rng``: see `discrete_laplace`.
 
     Examples
     --------

@@ -127,10 +127,8 @@ def _from_numpy(rng: np.random.Generator) -> Callable[[int], ByteArray]:
 def generator(rng: object = None) -> Generator:
     """Return the stream that an ``rng`` or ``random_state`` argument denotes.
 
-    Parameters
-    ----------
-    rng : None, int, Generator, numpy.random.Generator or numpy.random.RandomState
-        None is the operating system's entropy. Anything else makes a *seeded* stream, which can be repeated.
+    None is the operating system's entropy. A whole number or a generator of NumPy makes a *seeded* stream, which can be
+    repeated.
 
     Examples
     --------

@@ -65,14 +65,7 @@ class RowOrder:
 
 
 def permutation(n: int, rng: object = None) -> IntArray:
-    """Return the numbers 0 .. n - 1 in an order that is exactly uniform.
-
-    Parameters
-    ----------
-    n : int
-        The length of the order.
-    rng : None, int or Generator
-        See `discreet.noise.generator`.
+    """Return the numbers 0 .. n - 1 in an order that is exactly uniform. ``rng``: see `generator`.
 
     Examples
     --------

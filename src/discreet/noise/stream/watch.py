@@ -1,45 +1,24 @@
 """A hook that reports which noise is drawn, and how many random bytes are taken from a stream.
 
-It is unused in production. The test suite sets a watcher and compares every draw of a release with its ledger.
+It is unused in production. The test suite sets a watcher and compares every draw of a release with its ledger. A
+watcher has ``opened(stream)`` (a release draws from it: every byte needs a reason), ``began(stream, reason)`` and
+``ended(stream)`` around bytes for a `Draw` of a ledger line (None: no data are involved), ``drew(law, scale, number,
+rng)``, ``took(stream, number)`` of bytes, and ``promised(ledger, promise)`` of a finished release.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from fractions import Fraction
-from typing import Any, Protocol
-
-
-class Watcher(Protocol):
-    """The signature of a watcher."""
-
-    def opened(self, stream: Any) -> None:
-        """Note that a release draws from this stream: every byte needs a reason."""
-
-    def began(self, stream: Any, reason: Any) -> None:
-        """Note why bytes are taken next: a `Draw` of a ledger line, or None if no data are involved."""
-
-    def ended(self, stream: Any) -> None:
-        """Note that the reason holds no longer."""
-
-    def drew(self, law: str, scale: Fraction, number: int, rng: Any) -> None:
-        """Note a draw of a sampler."""
-
-    def took(self, stream: Any, number: int) -> None:
-        """Note bytes taken from a stream."""
-
-    def promised(self, ledger: Any, promise: Any) -> None:
-        """Note that a release is finished, with its ledger and its promise."""
-
+from typing import Any
 
 #: The watcher of this process, if there is one.
-_watcher: list[Watcher] = []
+_watcher: list[Any] = []
 
 
-def watch(watcher: Watcher | None) -> None:
+def watch(watcher: Any) -> None:
     _watcher[:] = [] if watcher is None else [watcher]
 
 
-def watcher() -> Watcher | None:
+def watcher() -> Any:
     return _watcher[0] if _watcher else None
 
 

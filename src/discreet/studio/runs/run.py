@@ -5,8 +5,6 @@ whichever way that ends. So a state of "running" without the lock is a run that 
 has to be believed for that.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
@@ -19,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from discreet.core import write_whole
 from discreet.errors import DiscreetError
@@ -47,7 +45,7 @@ class Run:
     status: dict[str, Any] = field(repr=False)  # as its process wrote it: see `child`
 
     @classmethod
-    def read(cls, folder: Path) -> Run:
+    def read(cls, folder: Path) -> Self:
         """Read the folder of a run as it is now; one that does not say anything was lost before it began."""
         try:
             told = json.loads((folder / STATUS).read_text(encoding="utf-8"))
