@@ -134,7 +134,7 @@ def _find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
         found.known = [onto_simplex(p * rows, rows) for p in model.expected(f.marginal for f in factors[: len(sizes)])]
     found.missed = model.missed
     found.codes = draw(model, found.codes.shape[1], found.zeros, settings.target, (root, len(ROUNDS) + 2))
-    if (at := settings.target) is not None and sizes[at] > 1:
+    if (at := settings.target) is not None and sizes[at] == 2:
         likely = target.chances(found.codes, at, found.known[at], factors, found.zeros)
         draw_column(found.codes, at, likely, sizes, found.zeros, (root, len(ROUNDS) + 5))
     return found
