@@ -198,7 +198,7 @@ def draw_cost(draw, unit):
     need(unit == "epsilon" or "delta" not in value, "a draw with delta has no price in rho")
     need(unit == "rho" or law != "gaussian", "Gaussian noise has no price in epsilon")
     if law not in MOVES: cost = value["epsilon"]
-    elif value["scale"] == 0: return math.inf
+    elif value["scale"] == 0 or (law == "privtree" and nearest(value["scale"]) == 0): return math.inf
     elif law == "gaussian": return value["l2_squared"] * value["rows"] / (2 * value["scale"] ** 2)
     elif law == "privtree": cost = value["rows"] * privtree_loss(nearest(value["scale"]), nearest(value["bias"]))
     else: cost = (root_up(value["l2_squared"]) if law == "isotropic" else value[MOVES[law]]) * value["rows"] / value["scale"]

@@ -100,6 +100,13 @@ class Server:
         worker = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()[0]
         return 4096 * int(Path(f"/proc/{worker}/statm").read_text().split()[1])
 
+    @property
+    def processor(self) -> float:
+        """Seconds of processor time of the process that answers."""
+        worker = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()[0]
+        used = Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[11:13]
+        return sum(map(int, used)) / os.sysconf("SC_CLK_TCK")
+
 
 @contextmanager
 def running(make: Any = None, **settings: Any) -> Iterator[Server]:
@@ -225,28 +232,36 @@ def sealed(seconds: int, runs: int, folder: Path, batch: int = 1000) -> dict[str
             frames = b"".join(shuffle.seal(task.digest, write_frame(task.mechanism, body)) for _ in range(number))
             size = len(frames) // number
             found["echo"].append(wrk(echo, task, frames, size, seconds, folder, SEALED))
-            found["direct"].append(wrk(collector, plain, body, 0x10, seconds, folder))
+            spent = collector.processor
+            direct = wrk(collector, plain, body, 0x10, seconds, folder)
+            found["direct"].append({**direct, "cpu_us": 1e6 * (collector.processor - spent) / direct["requests"]})
             before, known = (metric(server, f"discreet_{name}_reports_total")
                              for server, name in ((collector, "collector"), (shuffler, "shuffler")))  # fmt: skip
-            started = time.monotonic()
+            spent, started = collector.processor + shuffler.processor, time.monotonic()
             taken = wrk(shuffler, task, frames, size, seconds, folder, SEALED)
             sent = metric(shuffler, "discreet_shuffler_reports_total") - known
             assert taken["requests"] < number, "too few frames: some were sent twice"
             while (n := metric(collector, "discreet_collector_reports_total") - before) <= sent - batch:
                 time.sleep(0.05)
-            found["whole way"].append({"per_second": n / (time.monotonic() - started), "reports": n})
+            took, used = time.monotonic() - started, collector.processor + shuffler.processor - spent
+            found["whole way"].append({"per_second": n / took, "reports": n, "cpu_us": 1e6 * used / n})
             found["shuffler"].append(taken)
             # What is left of the last batch is deleted before the next turn.
             while metric(shuffler, "discreet_shuffler_waiting_reports"):
                 time.sleep(0.2)
-    pairs = {"shuffler over echo": ("shuffler", "echo"), "shuffler over direct": ("shuffler", "direct"),
-             "whole way over direct": ("whole way", "direct")}  # fmt: skip
+    pairs = {
+        f"{of} over {over}": (of, over)
+        for of, over in (("direct", "echo"), ("shuffler", "echo"), ("shuffler", "direct"), ("whole way", "direct"))
+    }
     ratios = {
         name: [a["per_second"] / b["per_second"] for a, b in zip(found[of], found[over], strict=True)]
         for name, (of, over) in pairs.items()
     }
+    ratios["processor time, direct over whole way"] = [
+        a["cpu_us"] / b["cpu_us"] for a, b in zip(found["direct"], found["whole way"], strict=True)
+    ]
     return {
-        "batch": batch, "frame_bytes": size,
+        "batch": batch, "frame_bytes": size, "load": os.getloadavg()[1], "seconds": seconds, "runs": runs,
         "single": {name: {key: median(turns, key) for key in turns[0]} for name, turns in found.items()},
         "ratios": {name: statistics.median(several) for name, several in ratios.items()},
         "ratio_turns": ratios,
@@ -290,7 +305,7 @@ def folding(seconds: int, runs: int, folder: Path) -> dict[str, float]:
     with running(data=str(folder / "folding")) as collector:
         turns = [wrk(collector, task, body, 0x10, seconds, folder) for _ in range(runs)]
     store = SqliteStore(folder / "folding")
-    done = min(store.folded(), waiting)
+    done = min(int(store._rows("select value from fact where name = 'upto'")[0][0]), waiting)
     n = sum(counts.n for counts in store.counts(task.digest).values())
     store.shut()
     shutil.rmtree(folder / "folding")
@@ -336,7 +351,8 @@ def main() -> None:
         sys.exit("wrk makes the load; on Debian: apt-get install wrk")
     seconds, runs = arguments.seconds, arguments.runs
     with tempfile.TemporaryDirectory() as place:
-        mixed = {"sealed": sealed(seconds, runs, Path(place))}
+        made = f"python -m benchmarks.speed.collector --seconds {seconds} --runs {runs} --only sealed"
+        mixed = {"sealed": {"command": made, **sealed(seconds, runs, Path(place))}}
     rows = [[name, one["per_second"]] for name, one in mixed["sealed"]["single"].items()]
     show("Sealed frames, one report per request", ["server", "per second"], rows)
     print(mixed["sealed"]["ratios"])

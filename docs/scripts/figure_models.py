@@ -71,8 +71,10 @@ def synthetic() -> str:
 def mixed() -> str:
     """Return adjusted Rand indices of clusters of numbers and categories."""
     held = results.read("train_on_synthetic")["clusters"]["rand_index"]
-    heads = {"numbers": "numbers alone", "with categories": '`synopsis="marginals"`', "without privacy": "no privacy"}
-    return table(["ε", *heads.values()], [[e, *(f"{f[m]:.2f}" for m in heads)] for e, f in held.items()])
+    heads = {"numbers": "numbers alone", "with categories": '`synopsis="marginals"`'}
+    heads |= {"with categories, delta": "the same, δ", "without privacy": "no privacy"}
+    rows = [[kind, e, *(f"{f[m]:.2f}" for m in heads)] for kind, each in held.items() for e, f in each.items()]
+    return table(["categories", "ε", *heads.values()], rows)
 
 
 def kinds() -> str:

@@ -42,7 +42,7 @@ def _gain(rival: str) -> str:
 
 def _held_out(name: str) -> str:
     """Return on how many in a hundred held-out tables private k-means is as good as that says."""
-    return f"{100 * results.read('tune_few')['parts']['held out']['verdict'][name]:g}"
+    return f"{100 * results.read('tune_few')['parts']['held-out']['verdict'][name]:.0f}"
 
 
 def _largest_anonymous() -> dict[str, Any]:
@@ -193,6 +193,8 @@ VALUES: dict[str, Callable[[], str]] = {
     "singled-out-5": _other("singling out, k = 5"),
     **dict(_interval("singled-out-20", "singling out, k = 20")),
     "few-near": lambda: _held_out("within 3 % of the best"),
+    "few-both": lambda: _held_out("both"),
+    "few-tables": lambda: str(results.read("tune_few")["parts"]["held-out"]["verdict"]["tables"]),
     "few-below": lambda: _held_out("not above one mean"),
     "audit-trials": lambda: f"{results.read('audit')['trials']:,}",
 }

@@ -42,7 +42,7 @@ def run(*, name: str, quick: bool, out: Path, processes: int, plotly: bool, as_j
     """Run a study and write its report. An interrupted run continues where it stopped."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from discreet_studies.harness.report import write_report
+    from discreet_studies.harness.report import counts, write_report
     from discreet_studies.harness.runner import results_file, run_study
 
     chosen = discreet_studies.load(name)
@@ -63,10 +63,14 @@ def run(*, name: str, quick: bool, out: Path, processes: int, plotly: bool, as_j
             tell=lambda done, total: progress.update(task, completed=done, total=total),
         )
     files = [results_file(chosen, out, quick=quick), *write_report(chosen, results, out, plotly=plotly)]
+    found = counts(chosen.findings(results))
     if as_json:
-        echo({"study": chosen.name, "settings": len(results.rows), "left_out": absent, "files": [*map(str, files)]})
+        told = {"study": chosen.name, "settings": len(results.rows), "left_out": absent}
+        echo({**told, "verdicts": found, "files": [*map(str, files)]})
     else:
         show_files(*files)
+        if found:
+            console.print("Published figures: " + ", ".join(f"{n:,} {verdict}" for verdict, n in found.items()) + ".")
 
 
 @verb(

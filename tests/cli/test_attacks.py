@@ -14,6 +14,7 @@ from click.testing import Result
 import discreet as dc
 from command_line import run
 from discreet.errors import FormatError, InvalidArgument, SchemaError
+from evidence_damage import independent
 
 DOMAIN = dc.Domain({"age": (0, 100), "income": (0, 1e5)})
 
@@ -187,3 +188,30 @@ def test_synthetic_rows_perturbed_rows_and_reports(folder: Path, visits: Path, t
     counts = tmp_path / "counts.state"
     assert run("sketch", "aggregate", reports, "-o", counts).exit_code == 0
     assert "no report of a single person" in run("attack", counts, "--against", plain).output
+
+
+def test_a_table_with_blanks_is_attacked_and_verified_like_any_other(tmp_path: Path) -> None:
+    """A blank tells no attacker a value, and no attack takes it for one."""
+    rng = np.random.default_rng(7)
+    quasi = {"role": "quasi-identifier", "missing": "own"}
+    schema = dc.Domain(
+        {"age": {"bounds": [10, 42], "kind": "integer", **quasi}, "town": {"categories": list("wxyz"), **quasi},
+         "sex": {"categories": ["f", "m"], **quasi}, "ill": {"categories": list("abcd"), "role": "sensitive"}}
+    )  # fmt: skip
+    for name in ("people", "others"):
+        ages, towns = 10 + rng.geometric(0.2, 240) % 33, rng.choice(list("wxyz"), 240, p=[0.6, 0.2, 0.15, 0.05])
+        sexes, ills = rng.choice(["f", "m"], 240), rng.choice(list("abcd"), 240)
+        csv.write_csv(pa.table({"age": ages, "town": towns, "sex": sexes, "ill": ills}), tmp_path / f"{name}.csv")
+    schema.to_toml(tmp_path / "schema.toml")
+    safe, words = tmp_path / "safe.csv", ["--schema", tmp_path / "schema.toml"]
+    limits = ["-k", 8, "--suppress", 0.3, "--blanks", "--method", "generalization"]
+    assert run("anonymize", tmp_path / "people.csv", *words, *limits, "-o", safe).exit_code == 0
+    told = json.loads((tmp_path / "safe.csv.guarantee.json").read_text(encoding="utf-8"))["parameters"]
+    assert told["blanked"] > 0
+    given = ["--against", tmp_path / "people.csv", "--control", tmp_path / "others.csv", *words, "--seed", 1, "--json"]
+    found = found_by(run("attack", safe, *given))
+    assert set(found) == {"membership", "singling out", "linkability", "inference"}
+    # Nobody is alone in the printed columns, so linking them adds nothing.
+    assert found["linkability"]["on_released"]["rate"] < 0.2
+    assert run("verify", safe).exit_code == 0
+    assert independent().verify([str(safe)]).code == 2  # cells are not checked there

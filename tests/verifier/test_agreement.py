@@ -16,6 +16,7 @@ import pytest
 
 from chromium_browser import opened
 from command_line import output
+from discreet.reporting import verify
 from evidence_damage import PLACE, PageProgram, compare, damaged, given_files, independent
 from evidence_releases import Base, make
 
@@ -102,6 +103,37 @@ def test_the_result_of_the_long_run_is_the_one_in_the_docs() -> None:
     said = (PLACE.parents[1] / "docs" / "evidence-checks.md").read_text(encoding="utf-8")
     assert f"{found['damaged']:,} damages of {found['releases']} releases" in said
     assert f"({found['pages']:,} of them in node)" in said
+
+
+_ODD = [b"", b"{}", b"  {", b"[", bytes(10), b"PAR1", b"PAR1PAR1", b"DSCL", b"DSCL\x01" + bytes(20), b"<!doctype html>",
+        b"\xef\xbb\xbf{}", b"\xff\xfe{"]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", _ODD)
+def test_files_that_are_nothing_at_all_are_judged_alike(bases: list[Base], tmp_path: Path, data: bytes) -> None:
+    """As a release, a page, an account and a signature; nothing crashes, and both give the same code."""
+    base = next(b for b in bases if b.folder.name == "kept")
+    shutil.copytree(base.folder, tmp_path / "here")
+    table, odd = tmp_path / "here" / "safe.csv", tmp_path / "here" / "odd"
+    signature = tmp_path / "here" / "other.signature.json"
+    odd.write_bytes(data)
+    signature.write_bytes(data)
+    cases: list[dict[str, Any]] = [{"files": [odd]}, {"page": odd}, {"account": odd}, {"files": [table, signature]}]
+    for case in cases:
+        files, page, account = case.get("files", [table]), case.get("page"), case.get("account")
+        theirs = independent().verify([str(f) for f in files], page and str(page), account and str(account))
+        ours = verify(files, page, account=account)
+        unread = {c["check"] for c in theirs.answers if c["result"] == "not checked"} - {"cells", "text"}
+        assert theirs.code == (ours.code if ours.code or unread else 2), (case, theirs.to_dict(), ours.to_dict())
+
+
+def test_a_folder_without_a_guarantee_and_a_scale_near_nothing_are_judged_alike(tmp_path: Path) -> None:
+    folder = tmp_path / "t.csv"
+    folder.mkdir()
+    (folder / "part-0.csv").write_text("a\n1\n", encoding="utf-8")
+    assert independent().verify([str(folder)]).code == verify([folder]).code == 2
+    draw = {"law": "privtree", "l1": "1", "rows": 1, "scale": "1/1" + "0" * 400, "bias": 1}
+    assert independent().draw_cost(draw, "epsilon") == float("inf")
 
 
 def test_what_was_not_touched_holds_or_is_called_not_checked(bases: list[Base], tmp_path: Path) -> None:

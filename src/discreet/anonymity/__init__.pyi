@@ -4,6 +4,7 @@ from discreet.mechanisms import sampling_epsilon as sampling_epsilon
 from .masking.microaggregation import Microaggregation as Microaggregation
 from .masking.noise import MultiplicativeNoise as MultiplicativeNoise
 from .masking.noise import NoiseAddition as NoiseAddition
+from .masking.sampling import Sampling as Sampling
 from .masking.swapping import RankSwapping as RankSwapping
 from .masking.top_bottom import TopBottomCoding as TopBottomCoding
 from .methods.density_tree import DensityTree as DensityTree
@@ -37,6 +38,7 @@ __all__ = [
     "RiskReport",
     "Rules",
     "SampledGeneralization",
+    "Sampling",
     "TopBottomCoding",
     "k_curve",
     "record_linkage",

@@ -46,7 +46,8 @@ app.add_typer(study)
 #: Functions that show results, by kind of job.
 SHOWN = {
     "synopsis": synopsis.show, "synthesize": synopsis.show_rows, "cluster": synopsis.show_clusters,
-    "anonymize": tables.show_anonymous, "perturb": tables.show_perturbed, "sketch": sketch.show,
+    "anonymize": tables.show_anonymous, "mask": tables.show_masked, "perturb": tables.show_perturbed,
+    "sketch": sketch.show,
     "aggregate": sketch.show_counts, "merge": sketch.show_counts, "estimate": sketch.show_estimates,
     "sketch-plan": sketch.show_plan, "distinct": sketch.show_bitmap, "overlap": sketch.show_overlap,
     "risk": tables.show_risk, "attack": tables.show_attack, "audit": evidence.show, "report": tables.show_report,
@@ -134,7 +135,7 @@ def _tell(result: Any) -> None:
 #: The verbs in the order in which a newcomer needs them.
 _PANELS = {
     "Start here": ("demo", "choose", "data", "plan", "schema", "account", "key", "run", "studio", "prepare"),
-    "Release": ("synopsis", "synthesize", "cluster", "query", "anonymize", "perturb", "sketch", "collect"),
+    "Release": ("synopsis", "synthesize", "cluster", "query", "anonymize", "mask", "perturb", "sketch", "collect"),
     "Check and show": ("verify", "report", "ask", "risk", "compare", "attack", "audit", "study"),
 }
 

@@ -489,13 +489,13 @@ def estimate(
     collect,
     TASK,
     option("output", "folder", "Folder for the page.", "page", default="page", short="-o"),
-    option("url", "text", "Address at which devices reach the collector.", "https://collector.example",
-        default="http://127.0.0.1:8765"),
+    option("url", "text", "Address at which devices reach the collector, or the task's shuffler; by default on this "
+        "machine.", "https://collector.example"),
     DATA,
     STORE,
     examples=("collect client 3f2a91c0", "collect client 3f2a91c0 -o page --url https://collector.example"),
 )  # fmt: skip
-def client(*, task: str, output: Path, url: str, data: Path, store: str | None) -> Iterator[Any]:
+def client(*, task: str, output: Path, url: str | None, data: Path, store: str | None) -> Iterator[Any]:
     """Write a small web page that answers a task: the JavaScript client, with the digest of the task inside.
 
     The collector does not serve the page. Devices must not trust the collector, so the application brings the client.
@@ -505,7 +505,7 @@ def client(*, task: str, output: Path, url: str, data: Path, store: str | None) 
 
     with _store(data, store) as kept:
         asked = _found(kept, task, data, store).task
-    made = starter(asked, url)
+    made = starter(asked, url or f"http://127.0.0.1:{8765 if asked.shuffle is None else 8766}")
     taken = [name for name in made if (output / name).exists()]
     if taken:
         raise DataSourceError(

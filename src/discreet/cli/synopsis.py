@@ -71,13 +71,8 @@ def show_clusters(result: Any) -> None:
     rows: list[list[str]] = []
     for row, doubtful in zip(table.to_pylist(), found.may_be_noise.tolist(), strict=True):
         cells = [f"{value:,.6g}" if isinstance(value, float) else str(value) for value in row.values()]
-        rows.append(
-            [
-                str(len(rows) + 1),
-                *cells,
-                *(["may be only noise" if doubtful else ""] if found.may_be_noise.any() else []),
-            ]
-        )
+        noise = ["may be only noise" if doubtful else ""] if found.may_be_noise.any() else []
+        rows.append([str(len(rows) + 1), *cells, *noise])
     numbers = ["± standard error" if name == "weight_std_error" else name for name in table.column_names]
     names = [*numbers, *([""] if found.may_be_noise.any() else [])]
     show_table(weighed(made, found), ["centre", *names], rows, right=["centre", *numbers])

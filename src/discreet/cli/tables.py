@@ -9,7 +9,7 @@ from typing import Any
 from rich.markup import escape
 
 from discreet.cli.common import console, measures, preview, show_files, show_promise, show_table, warn_if_seeded
-from discreet.core import Guarantee, counted, promise_place
+from discreet.core import counted, promise_place
 from discreet.errors import InvalidArgument
 
 
@@ -109,6 +109,7 @@ def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any
     """
     from discreet.accounts import Account
     from discreet.anonymity import ReleaseHistory
+    from discreet.core import Guarantee
 
     found, own = ReleaseHistory(history), table.expanduser().absolute()
     if not any(str(own) in entry.places for entry in found.entries):
@@ -135,6 +136,25 @@ def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any
     if any(str(own) in entry.places for entry in left):
         told += " One of them is a table that this one replaced: if nobody received that either, repeat this."
     console.print(told, highlight=False)
+
+
+def show_masked(result: Any) -> None:
+    """Show that a masking promises nothing, what was measured, and the first rows."""
+    show_promise(result.guarantee)
+    linked = result.figures["linked"]
+    console.print(f"[bold]Table.[/] {counted(result.figures['rows'], 'row')}", highlight=False)
+    if result.figures["promises_nothing"]:
+        console.print(
+            "[yellow]This table promises nothing.[/] It is not k-anonymous and has no epsilon. Publish it only if its "
+            "people may be found; otherwise use [cyan]discreet anonymize[/] or [cyan]synthesize[/]."
+        )
+    if linked is not None:
+        console.print(
+            f"[yellow]{100 * linked:.1f} % of the rows were linked with their originals[/] by distance alone."
+        )
+    _files(result)
+    preview(result.artifact.table)
+    warn_if_seeded(result.guarantee.seeded)
 
 
 def show_perturbed(result: Any) -> None:

@@ -42,7 +42,7 @@ def starter(task: Task, url: str) -> dict[str, bytes]:
     page = render(
         "starter.html", task.name, "Answers with noise", [], others=PAGES, numbers=numbers, several=several,
         values=[str(value) for value in listed[:_OFFERED]], report=_amount(report).strip('"'),
-        origin=f"{where.scheme}://{where.netloc}",
+        origin=f"{where.scheme}://{where.netloc}", party="collector" if task.shuffle is None else "shuffler",
     )  # fmt: skip
     lines = [
         'import { Client, indexedDbStore } from "./discreet.js";',

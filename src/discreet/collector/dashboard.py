@@ -84,7 +84,8 @@ def of_task(store: Store, digest: str, **asked: Any) -> str:
         ("", f"{_PROMISE}; for every device, against the collector too."),
     ]
     mixed = facts.get("shuffled", {})
-    lines += [("", line) for line in mixed.get("sentences", ())]
+    if mixed:
+        lines = [("", line) for line in (*mixed["sentences"], f"{_PROMISE}.")]
     if lost := mixed.get("lost"):
         worries.append(("warn", f"{counted(lost, 'report')} deleted by the shuffler: see the table below."))
     until = f"{_day(facts['opens'])} to {_day(facts['closes'])}, UTC"
@@ -175,7 +176,7 @@ def _tables(facts: dict[str, Any]) -> list[_Table]:
             ["longest wait", f"{mixed['longest_wait']:,} seconds"],
             ["reports deleted, because their batch stayed too small or the task was closed", f"{mixed['lost']:,}"],
         ]
-        tables.append(("Shuffler", [], ["", "value"], rows, (1,)))
+        tables.append(("Shuffler", [], ["setting", "value"], rows, (1,)))
     if facts["refused"]:
         rows = [[reason, f"{n:,}"] for reason, n in facts["refused"].items()]
         tables.append(("Refused frames", [], ["reason", "frames"], rows, (1,)))

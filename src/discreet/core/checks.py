@@ -6,7 +6,6 @@ exactly a budget of 1.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import warnings
@@ -122,20 +121,6 @@ def meant(name: str, value: object, usual: str, fits: Callable[[float], bool]) -
     except ValueError:
         number = math.nan
     return f"{name}={text if math.isfinite(number) and fits(number) else usual}"
-
-
-def read_json(text: str | bytes) -> Any:
-    """Read JSON in which no field occurs twice and no number is NaN or infinite; `ValueError` otherwise."""
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) < len(pairs):
-            raise ValueError("a field occurs twice")
-        return dict(pairs)
-
-    def refuse(word: str) -> Any:
-        raise ValueError(f"{word} is not a number")
-
-    return json.loads(text, object_pairs_hook=once, parse_constant=refuse)
 
 
 def written_amount(text: object) -> Fraction:

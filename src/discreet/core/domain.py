@@ -384,12 +384,8 @@ def as_domain(domain: object, names: Sequence[str]) -> Domain:
         return Domain(domain)
     if isinstance(domain, tuple) and len(domain) == 2:
         return Domain.box(domain[0], domain[1], names=list(names))
-    raise InvalidType(
-        "domain",
-        type(domain).__name__,
-        "the declared bounds of the columns (bounds are never read off the data)",
-        'domain={"age": (0, 120)}',
-    )
+    expected = "the declared bounds of the columns (bounds are never read off the data)"
+    raise InvalidType("domain", type(domain).__name__, expected, 'domain={"age": (0, 120)}')
 
 
 def dialect_of(domain: object) -> Dialect | None:

@@ -22,6 +22,7 @@ from .options import YES_REALLY as YES_REALLY
 from .options import declared as declared
 from .options import option as option
 from .options import output as output
+from .signing import signed_page as signed_page
 from .signing import write_signature as write_signature
 from .written import example as example
 from .written import json_schema as json_schema

@@ -66,7 +66,7 @@ def check_reserved(job: Job, promise: Guarantee) -> None:
 
 def checkable(job: Job, model: Any) -> Any:
     """Return an estimator that checks the account only if the job would spend budget."""
-    return model if repeated(job) is None else model.set_params(ledger=None)
+    return model.set_params(ledger=None) if "ledger" in model.declared and repeated(job) is not None else model
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class PaidReports:
 
 
 #: What reads the release of a kind again; a synopsis if it is not named.
-_PAID: dict[str, Any] = {"anonymize": PaidTable, "perturb": PaidTable, "sketch": PaidReports}
+_PAID: dict[str, Any] = {"anonymize": PaidTable, "mask": PaidTable, "perturb": PaidTable, "sketch": PaidReports}
 
 
 def _promise_beside(path: Path) -> Guarantee | None:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _SECTIONS = ("job", "data", "schema", "parameters", "outputs")
 #: Modules of the work of kinds; by default named like the kind.
 _WORK = {"report": "pages", "compare": "pages", "plan": "pages", "cluster": "synopsis", "anonymize": "tables",
-    "risk": "tables", "aggregate": "sketch", "merge": "sketch", "estimate": "sketch", "sketch-plan": "sketch",
-    "overlap": "distinct"}  # fmt: skip
+    "mask": "tables", "risk": "tables", "aggregate": "sketch", "merge": "sketch", "estimate": "sketch",
+    "sketch-plan": "sketch", "overlap": "distinct"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Job:
             places = [self.place(value)]
             if name in tables and not value.lower().endswith((".csv", ".parquet", PROMISE_ENDING)):
                 engines.check_table_ending(value)
-            if name == "release" and self.kind in ("anonymize", "perturb"):
+            if name == "release" and self.kind in ("anonymize", "mask", "perturb"):
                 places.append(promise_place(places[0]))  # its guarantee is next to it
             for place in places:
                 other = taken.get(os.path.realpath(place))
@@ -307,15 +307,14 @@ class Job:
         Everything that can be checked without the data is checked first. Outputs are written when all are made, except
         releases that an account was charged for, which are written at once.
         """
+        done: JobResult = self._do(self._signed if "sign" in self.parameters else lambda work: work.run(self))
+        return done
+
+    def _signed(self, work: Any) -> JobResult:
         from discreet.jobs.signing import key_of, signed
 
-        def act(work: Any) -> JobResult:
-            key = self.__dict__["signer"] = key_of(self)
-            done: JobResult = work.run(self)
-            return done if key is None else signed(done, key)
-
-        done: JobResult = self._do(act)
-        return done
+        key = self.__dict__["signer"] = key_of(self)
+        return signed(work.run(self), key)
 
     def check(self) -> None:
         """Check everything that can be checked without opening the data."""

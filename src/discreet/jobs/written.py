@@ -21,7 +21,7 @@ def example(kind: Kind) -> str:
     if kind.data is not None:
         text += ["", "[data]", f"path = {toml_value(kind.data.example)}  # {kind.data.help}"]
     if kind.schema:
-        role = '\nrole = "quasi-identifier"' if kind.name == "anonymize" else ""
+        role = '\nrole = "quasi-identifier"' if kind.name in ("anonymize", "mask") else ""
         text += [
             "",
             '# Declare columns by their meaning, not by the values in the table. Or name a file: path = "schema.toml"',

@@ -248,6 +248,7 @@ class Trajectory(Declared):
         facts["epsilon_at_diameter"] = float(self.budget) * max(facts["diameter"] / float(self._radius), 1.0)
         degrees = " degrees" if isinstance(numbers, PlaceNoise) else ""
         tested = f"distances tested in steps of {float(self._step):.3g}{numbers.UNIT}"
+        steps, radius = f"{facts['step']:.3g}{degrees} and {tested}", float(self._radius)
         return Guarantee.of_law(
             self._law(numbers),
             model="metric",
@@ -267,14 +268,7 @@ class Trajectory(Declared):
                 PUBLIC_DOMAIN,
                 "how many places a user reports, and when, is public",
                 "every user has one trajectory, reported once; further ones add up",
-                lattice_assumption(
-                    f"{facts['step']:.3g}{degrees} and {tested}",
-                    facts["rounding"],
-                    float(self._radius),
-                    self.budget,
-                    numbers.UNIT,
-                    read=numbers.read,
-                ),
+                lattice_assumption(steps, facts["rounding"], radius, self.budget, numbers.UNIT, read=numbers.read),
                 *(line for line in spending.assumptions if "rounded to a lattice" not in line),
                 *([IN_ORDER] if order == "input" else []),
             ),

@@ -64,8 +64,8 @@ def centred(moments: Moments, last: bool = True) -> Centred:
 def _means(moments: Moments, n: float) -> FloatArray:
     """Return the means of features, that of the intercept first.
 
-    A sum of products is n times a covariance and two means. So where covariances, whose size follows from the products
-    themselves, are small against the noise, all products of a column tell its mean and not its own sum alone.
+    A sum of products is n times a covariance and n times two means. So where covariances, whose size the products
+    themselves show, are small against the noise, all products of a column inform about its mean, not only its sum.
     """
     M, W = moments.matrix, np.maximum(moments.variances, 1e-12)
     seen = (moments.design.places >= 0) & ~np.eye(len(M), dtype=bool)

@@ -181,7 +181,8 @@ class _Case:
         inside = path.iterdir() if path.is_dir() else ()
         if stray := [shown(p.name) for p in inside if not p.name.startswith("part-") and p.stat().st_size]:
             self.add(about, "file", False, f"files in the folder are no part of the table: {', '.join(stray)}")
-        if path.is_file() and kind_of(path) in ("", "job", "table"):
+        bare = not promise_place(path).is_file()
+        if bare and (path.is_dir() or kind_of(path) in ("", "job", "table")):
             needed = f"no {shown(promise_place(path).name)} next to it; ask for that file"
             self.add(about, "promise", None, f"{_OPEN}there is no guarantee in it, and {needed}")
             return

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from discreet.clustering import weighted_kmeans
 from discreet.core import Domain, FloatArray, checks
 from discreet.synopses import GridSynopsis, Synopsis
 from discreet.synopses.boxes.grid import THETA, eugkm, rugnik
@@ -51,6 +54,32 @@ def release(X: FloatArray, domain: Domain, k: int, epsilon: float, each: int, se
     [[0.0, 0.0]]
     """
     return GridSynopsis(epsilon, domain, each, n_clusters=k, n_rows=len(X), random_state=seed).fit(X).synopsis_
+
+
+def signed_kmeans(points: FloatArray, weights: FloatArray, k: int, seed: int, steps: int = 100) -> FloatArray:
+    """Run Lloyd's steps with weights of either sign, from k-means on the positive ones.
+
+    A program that does not treat negative counts does this. A centre whose weights sum to nothing or less stays where
+    it is, and centres stay within the outermost points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> signed_kmeans(np.array([[0.0], [1.0], [9.0]]), np.array([4.0, -2.0, 1.0]), 2, 0).tolist()
+    [[0.0], [9.0]]
+    """
+    centers = weighted_kmeans(points, np.maximum(weights, 0), k, seed=seed).centers
+    low, high = points.min(axis=0), points.max(axis=0)
+    for _ in range(steps):
+        nearest = ((points[:, None] - centers[None]) ** 2).sum(axis=2).argmin(axis=1)
+        sums = np.bincount(nearest, weights, len(centers))
+        moved = centers.copy()
+        for i in np.flatnonzero(sums > 0):
+            moved[i] = np.clip(weights[nearest == i] @ points[nearest == i] / sums[i], low, high)
+        if np.array_equal(moved, centers):
+            break
+        centers = moved
+    return centers
 
 
 def steps(rule: str, epsilon: float, d: int, k: int, most: int) -> int:

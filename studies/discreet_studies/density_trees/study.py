@@ -32,8 +32,9 @@ from discreet_studies.density_trees.published import CELLS, PRINTED, REAL
 from discreet_studies.density_trees.scores import scores
 from discreet_studies.harness.study import Numbers, Setting, Study
 
-#: The k of curves and maps.
+#: The k of maps, and those of curves: all twenty of tables A.1 to A.15.
 GRID = (5, 10, 15, 20, 30, 40, 50, 75, 100)
+EVERY_K = tuple(range(5, 101, 5))
 #: The shares of the training records, and the tables, of the maps.
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 MAPPED = ("breast", "glass", "iris", "wine", "synthetic-1", "synthetic-2", "synthetic-6", "synthetic-7")
@@ -72,7 +73,7 @@ def settings(quick: bool) -> list[Setting]:
         add(name, "equal-frequency", printed.h_frequency, seeds)
         add(name, "mdlp", 0, seeds)
     for name in tables:
-        for k in _QUICK_K if quick else GRID:
+        for k in _QUICK_K if quick else EVERY_K:
             for method in _CURVES:
                 if k != PRINTED[name].k:
                     add(name, method, k, 1 if quick else 3 if PRINTED[name].folds else 10)

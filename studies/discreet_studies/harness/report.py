@@ -17,39 +17,77 @@ from discreet.core import write_whole
 from discreet.errors import DataSourceError
 from discreet.reporting.pages import Answer, render
 from discreet_studies.harness.chart import STYLE
-from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED, Estimate, Finding, Results, Study
+from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED, VERDICTS, Estimate, Finding, Results, Study
 
+#: A table with more words than this is a file, in the guide.
+LONG = 300
 _HEAD = ("figure", "published", "measured", "95 % interval", "runs", "ours at best", "95 % interval", "verdict")
 
 
 def page(study: Study, results: Results) -> str:
-    """Return the report in Markdown."""
-    lines = [f"# {study.title}", "", f"After {study.source}.", ""]
+    """Return the whole report in Markdown."""
     found = study.findings(results)
-    lines += _summary(found)
-    if study.tables is not None:
-        lines += [line for part in study.tables(results) for line in (part, "")]
-    for section in dict.fromkeys(f.section for f in found) if study.tables is None else ():
-        lines += [f"## {section}", ""] if section else []
-        lines += [*table([f for f in found if f.section == section]), ""]
+    lines = [f"# {study.title}", "", f"After {study.source}.", "", *verdicts(found), *_tables(study, results, found)]
     lines += [line for note in study.notes(results) for line in (note, "")]
     if absent := _absent(study, results):
         lines += [f"Not run here, because they are not available: {', '.join(absent)}."]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _summary(findings: Sequence[Finding]) -> list[str]:
+def short(study: Study, results: Results, place: str) -> tuple[str, dict[str, str]]:
+    """Return what the guide shows below its text, and the files with the rest by name, as CSV.
+
+    Printed figures with their verdicts are in one file, and so is every table of more than `LONG` words. ``place`` is
+    the folder that the links name.
+    """
+    found = study.findings(results)
+    judged = any(f.verdict for f in found)
+    files = {f"{study.name}.csv": comma_separated(found)} if judged else {}
+    lines = [] if judged else _tables(study, results, found)
+    if judged:
+        lines += ["## All figures", "", f"[{len(found):,} figures with verdicts]({place}/{study.name}.csv) as CSV.", ""]
+    heading = ""
+    for note in study.notes(results):
+        heading = note.lstrip("# ") if note.startswith("#") else heading
+        if note.startswith("|") and len(note.split()) > LONG:
+            before = sum(name.startswith(f"{study.name}-{_slug(heading)}") for name in files)
+            name = f"{study.name}-{_slug(heading)}{f'-{before + 1}' if before else ''}.csv"
+            head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in note.splitlines())
+            files[name] = _csv([head, *rows])
+            note = f"[The table]({place}/{name}): {len(rows)} rows as CSV."
+        lines += [note, ""]
+    return "\n".join(lines).rstrip() + "\n", files
+
+
+def _tables(study: Study, results: Results, found: Sequence[Finding]) -> list[str]:
+    if study.tables is not None:
+        return [line for part in study.tables(results) for line in (part, "")]
+    lines: list[str] = []
+    for section in dict.fromkeys(f.section for f in found):
+        lines += [f"## {section}", ""] if section else []
+        lines += [*table([f for f in found if f.section == section]), ""]
+    return lines
+
+
+def counts(findings: Sequence[Finding]) -> dict[str, int]:
+    """Return how many figures have which verdict; verdicts that none has are left out."""
+    found = {verdict: sum(f.verdict == verdict for f in findings) for verdict in VERDICTS}
+    return {verdict: n for verdict, n in found.items() if n}
+
+
+def verdicts(findings: Sequence[Finding]) -> list[str]:
     """Return how many figures of each section have which verdict, for a study of several sections."""
     sections = list(dict.fromkeys(f.section for f in findings if f.verdict))
     if len(sections) < 2:
         return []
+    held = counts(findings)
     rows = []
     for section in sections:
-        own = [f.verdict for f in findings if f.section == section]
-        rows.append([section, *(str(own.count(v)) for v in (REPRODUCED, CORRECTED, NOT))])
-    every = [str(sum(f.verdict == v for f in findings)) for v in (REPRODUCED, CORRECTED, NOT)]
-    head = ["figures", REPRODUCED, CORRECTED, NOT]
-    return ["## Verdicts", "", table_of(head, [*rows, ["all", *every]]), ""]
+        own = counts([f for f in findings if f.section == section])
+        rows.append([section, *(str(own.get(v, 0)) for v in held)])
+    # The long name of a verdict would push the last column off a narrow terminal.
+    head = ["figures", *("after correction" if v == CORRECTED else v for v in held)]
+    return ["## Verdicts", "", table_of(head, [*rows, ["all", *map(str, held.values())]]), ""]
 
 
 def table(findings: Sequence[Finding]) -> list[str]:
@@ -82,19 +120,25 @@ def number(value: float | None) -> str:
 
 def comma_separated(findings: Sequence[Finding]) -> str:
     """Return findings as CSV, with all digits."""
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
     ends = ("mean", "low", "high", "runs")
-    writer.writerow(
-        ["section", "figure", "published", *(f"measured_{e}" for e in ends), *(f"best_{e}" for e in ends)]
-        + ["verdict", "note"]
-    )
+    head = ["section", "figure", "published", *(f"measured_{e}" for e in ends), *(f"best_{e}" for e in ends)]
+    rows: list[Sequence[object]] = [[*head, "verdict", "note"]]
     for f in findings:
         best = ["", "", "", ""] if f.best is None else [f.best.mean, f.best.low, f.best.high, f.best.runs]
         measured = [f.measured.mean, f.measured.low, f.measured.high, f.measured.runs]
         published = "" if f.published is None else f.published
-        writer.writerow([f.section, f.figure, published, *measured, *best, f.verdict, f.note])
+        rows.append([f.section, f.figure, published, *measured, *best, f.verdict, f.note])
+    return _csv(rows)
+
+
+def _csv(rows: Sequence[Sequence[object]]) -> str:
+    sink = io.StringIO()
+    csv.writer(sink, lineterminator="\n").writerows(rows)
     return sink.getvalue()
+
+
+def _slug(heading: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-")[:40].strip("-")
 
 
 def html(study: Study, results: Results) -> str:
@@ -102,9 +146,8 @@ def html(study: Study, results: Results) -> str:
     found = study.findings(results)
     judged = [f for f in found if f.verdict]
     failed = [f for f in judged if f.verdict == NOT]
-    counts = [(v, sum(f.verdict == v for f in judged)) for v in (REPRODUCED, CORRECTED, NOT)]
-    tones = {REPRODUCED: "good", CORRECTED: "", NOT: "warn"}
-    told = [(tones[verdict], f"{verdict}: {n:,}") for verdict, n in counts if n]
+    tones = {REPRODUCED: "good", NOT: "warn"}
+    told = [(tones.get(verdict, ""), f"{verdict}: {n:,}") for verdict, n in counts(judged).items()]
     doubts = [("warn", f"{f.section + ': ' if f.section else ''}{f.figure}") for f in failed[:4]]
     if len(failed) > 4:
         doubts.append(("soft", f"and {len(failed) - 4} more, in the tables below"))
@@ -117,7 +160,8 @@ def html(study: Study, results: Results) -> str:
     runs = sum(f.measured.runs for f in found)
     worry = "Read before you quote" if told_of else "Nothing that is known"
     worry = f"{len(failed):,} do not stand" if failed else worry
-    stand = f"{len(judged) - len(failed):,} of {len(judged):,} published figures stand"
+    standing = sum(f.verdict in (REPRODUCED, CORRECTED) for f in judged)
+    stand = f"{standing:,} of {len(judged):,} published figures stand"
     answers = [
         Answer("What was asked?", _asked(study.title), [("", f"After {study.source}.")]),
         Answer(

@@ -16,8 +16,10 @@ Setting = Mapping[str, str | int | float]
 #: What the measurement of one setting gave.
 Numbers = Mapping[str, float]
 
-#: Verdicts. A published figure that stands only once a stated fault is corrected has one of its own.
-REPRODUCED, CORRECTED, NOT = "reproduced", "reproduced after correction", "not reproduced"
+#: Verdicts. A published figure that stands only once a stated fault is corrected has one of its own, and so has one
+#: that too few runs can neither confirm nor refute.
+REPRODUCED, CORRECTED, UNSURE, NOT = "reproduced", "reproduced after correction", "cannot tell", "not reproduced"
+VERDICTS = (REPRODUCED, CORRECTED, UNSURE, NOT)
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Finding:
     best : Estimate or None
         Our best setting for the same task.
     verdict : str
-        "reproduced", "reproduced after correction" or "not reproduced".
+        "reproduced", "reproduced after correction", "cannot tell" or "not reproduced".
     note : str
         The stated fault, or the reason.
     section : str

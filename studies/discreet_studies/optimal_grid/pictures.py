@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from discreet_studies.as_published.grids import parts
+from discreet_studies.as_published.grids import RULES, parts
 from discreet_studies.harness.chart import GREY, STAR, Chart, Line, Mark, Panel, measured, plain
 from discreet_studies.harness.study import Estimate, Results
-from discreet_studies.optimal_grid.findings import NAMES, NEAR, printed_ratio
+from discreet_studies.optimal_grid.findings import ARMS, NAMES, NEAR, chosen_arm, printed_ratio
 from discreet_studies.optimal_grid.notes import curve, swept
 from discreet_studies.optimal_grid.published import AXES, CELLS, WCSS
 from discreet_studies.optimal_grid.results import Sums
@@ -59,7 +59,8 @@ def _ends(panels: Iterable[Panel]) -> tuple[float, float]:
 
 def _printed(sums: Sums) -> Chart:
     """Every figure of Table II against its measurement, with the band in which it counts as reproduced."""
-    ends, panels = (0.3, 200.0), []
+    ends, panels, arm = (0.3, 200.0), [], ARMS[chosen_arm(sums)]
+    runs = {method: method + arm * (method in RULES) for method in NAMES}
     for d in AXES:
         lines = []
         for factor, dash in ((1.0, "solid"), (1 - NEAR, "dots"), (1 + NEAR, "dots")):
@@ -67,10 +68,10 @@ def _printed(sums: Sums) -> Chart:
             lines.append(Line(name, [Mark(end, factor * end) for end in ends], GREY, dash, None))
         for look, (method, name) in enumerate(NAMES.items()):
             points = [
-                (WCSS[method, *c, e], sums.estimate(method, c, e))
+                (WCSS[method, *c, e], sums.estimate(runs[method], c, e))
                 for c in sums.cells
                 for e in sums.epsilons
-                if c[0] == d and (method, *c, e) in WCSS and sums.runs(method, c, e)
+                if c[0] == d and (method, *c, e) in WCSS and sums.runs(runs[method], c, e)
             ]
             if points:
                 lines.append(Line(name, measured(points), look, "none"))

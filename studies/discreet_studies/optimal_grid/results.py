@@ -45,7 +45,8 @@ class Sums:
 
     def runs(self, method: str, cell: Cell, epsilon: float, part: str | None = None) -> Runs:
         """Return the runs of a method, by seed."""
-        home = part or _HOME.get(method, "grids")
+        treated = method.endswith(("absolute", "signed"))
+        home = part or _HOME.get(method, "negatives" if treated else "grids")
         return self._runs.get((home, method, cell, 0.0 if home == "no privacy" else epsilon), {})
 
     def estimate(self, method: str, cell: Cell, epsilon: float, part: str | None = None) -> Estimate:

@@ -22,7 +22,7 @@ from discreet.clustering.central import pack
 from discreet.core import FloatArray
 from discreet.noise import PublicRandomness
 from discreet.synopses import GridSynopsis, Synopsis
-from discreet_studies.as_published.grids import RULES, parts, release
+from discreet_studies.as_published.grids import RULES, parts, release, signed_kmeans
 from discreet_studies.harness.study import Numbers, Setting, Study
 from discreet_studies.optimal_grid.findings import findings
 from discreet_studies.optimal_grid.notes import notes
@@ -63,7 +63,7 @@ def settings(quick: bool) -> list[Setting]:
         if quick and n != ROWS[k][1]:
             continue
         add("no privacy", d, k, n, 0.0, seeds)
-        for part in ("grids", *peers):
+        for part in ("grids", "negatives", *peers):
             for epsilon in epsilons:
                 add(part, d, k, n, epsilon, seeds)
     for d, k, n, _ in () if quick else SWEEPS:
@@ -84,8 +84,9 @@ def measure(setting: Setting) -> Numbers:
     found: dict[str, list[float]] = {}
     for turn in range(TABLES):
         X = table(d, k, n, stream_of("table", d, k, n, seed, turn))
-        # The noise of a method does not depend on which others run beside it.
-        own = int(noise.below(2**31, rng=stream_of("noise", part, d, k, n, epsilon, seed, turn)))
+        # The noise of a method does not depend on which others run beside it. Treatments of negatives share the counts.
+        drawn = "grids" if part == "negatives" else part
+        own = int(noise.below(2**31, rng=stream_of("noise", drawn, d, k, n, epsilon, seed, turn)))
         for name, places in _PARTS[part](X, k, epsilon, own).items():
             found.setdefault(name, []).append(wcss(X, places) / k)
     # Five digits: the file is part of the package.
@@ -132,6 +133,17 @@ def _grids(X: FloatArray, k: int, epsilon: float, seed: int) -> dict[str, FloatA
     return found
 
 
+def _negatives(X: FloatArray, k: int, epsilon: float, seed: int) -> dict[str, FloatArray]:
+    """Both rules as published, on the counts of the part "grids": negative ones taken as they are, or made positive."""
+    d = X.shape[1]
+    found: dict[str, FloatArray] = {}
+    for rule in RULES:
+        counts = release(X, box(d), k, epsilon, parts(rule, len(X), epsilon, d, k), seed)
+        found[f"{rule}, absolute"] = weighted_kmeans(counts.points, np.abs(counts.weights), k, seed=seed).centers
+        found[f"{rule}, signed"] = signed_kmeans(counts.points, counts.weights, k, seed)
+    return found
+
+
 def _sweep(X: FloatArray, k: int, epsilon: float, seed: int) -> dict[str, FloatArray]:
     """The same rows on grids of several sizes, the number of rows declared: what differs is the size alone."""
     d = X.shape[1]
@@ -175,6 +187,7 @@ def _google(X: FloatArray, k: int, epsilon: float, seed: int) -> dict[str, Float
 _PARTS: dict[str, Callable[[FloatArray, int, float, int], dict[str, FloatArray]]] = {
     "no privacy": _reference,
     "grids": _grids,
+    "negatives": _negatives,
     "parts": _sweep,
     "rows": _many_rows,
     "diffprivlib": _diffprivlib,

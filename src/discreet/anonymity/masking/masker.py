@@ -1,6 +1,6 @@
 """The base of the methods that change values instead of making cells: read, change, measure disclosure, release."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
@@ -65,13 +65,19 @@ class Masker(Declared, Estimator):
 
     def fit(self, data: Any, y: Any = None) -> Any:
         """Check the options against the table; no rows are kept."""
-        self._check()
-        roles = {name: getattr(self, name) for name in _ROLES if name in self.declared}
-        plan = make_plan(self.domain, names_of(data, self.domain), **roles)
-        self._check_plan(plan)
-        self.plan_ = plan
-        self.n_features_in_ = len(plan.quasi)
+        self.plan_ = self._plan(names_of(data, self.domain))
+        self.n_features_in_ = len(self.plan_.quasi)
         return self
+
+    def check(self) -> None:
+        """Check the options and the declared columns; no table is read."""
+        self._plan(lambda: ())
+
+    def _plan(self, names: Callable[[], Sequence[str]]) -> TablePlan:
+        self._check()
+        plan = make_plan(self.domain, names, **{n: getattr(self, n) for n in _ROLES if n in self.declared})
+        self._check_plan(plan)
+        return plan
 
     def transform(
         self, data: Any, *, random_state: Any = None, order: str = "shuffled", identifiers: str = "drop",
@@ -104,6 +110,9 @@ class Masker(Declared, Estimator):
         if empty:
             raise without_values(table.plan.domain.column(empty[0]))
         after, facts = self._change(table, before, stream)
+        if "rows" in facts:  # only these are released
+            rows = facts.pop("rows")
+            table, before = table.take(rows), before[:, rows]
         measured = _measure(table, before, facts.pop("measured", after), stream)
         values = {g.name: self._written(g, after[j]) for j, g in enumerate(table.plan.grids)}
         notes = facts.pop("notes", [_NOTHING])

@@ -30,7 +30,7 @@ class Noisy(Masker):
         details="None publishes points of a lattice of 2^30 steps of the declared interval.",
     )  # fmt: skip
     clip: bool = option(
-        default=False, help="Move published values into the declared interval.",
+        default=False, example=True, help="Move published values into the declared interval.",
         details="It avoids impossible values and shifts the mean.",
     )  # fmt: skip
 

@@ -260,6 +260,8 @@ class App:
         receipt = batch_code(own, entry.shuffle.shuffler, digest, RECEIPT + head)
         if lost := int.from_bytes(head[_NAME:], "little"):
             self.store.note_lost(digest, lost)
+        if 0 < len(content) < size * entry.shuffle.batch:
+            raise FormatError(f"a batch with less than its {entry.shuffle.batch:,} frames", reason="small")
         if not content or self.store.knows(digest, head[1:_NAME]):
             return [], 0, receipt
         posts, bad = [Post(digest, period, head[1:_NAME], 0, b"", for_ever=True)], 0

@@ -1,17 +1,18 @@
 """Settings of a collector or a shuffler, its keys, and the limits it enforces."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from discreet import noise
-from discreet.collector.stores.base import Store, open_store
-from discreet.core import write_whole
+from discreet.collector.stores.base import Store, open_store, sync
+from discreet.core import NewFile, write_whole
 from discreet.errors import DataSourceError
 from discreet.local.tasks import private_key
 
-TOKEN, KEYS = "operator.token", "sealing.keys"
+TOKEN, KEYS, USED = "operator.token", "sealing.keys", "sealing.used"
 _SHORTEST = 16
 
 
@@ -78,13 +79,20 @@ def sealing_keys(folder: str | Path, *, new: bool = False) -> dict[str, Any]:
         if new:
             found.append(private_key())
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            text = "".join(f"{key.private_bytes_raw().hex()}\n" for key in found)
-            write_whole(path, text, private=True)
+            write_private(path, [key.private_bytes_raw().hex() for key in found])
     except OSError as error:
         raise DataSourceError(f"data: cannot read {str(path)!r} ({error.strerror}); check the folder") from None
     except ValueError:
         raise DataSourceError(f"data: {str(path)!r} must hold one key of 64 hexadecimal digits per line") from None
     return {key.public_key().public_bytes_raw().hex(): key for key in found}
+
+
+def write_private(path: Path, lines: Sequence[str]) -> None:
+    """Write a file for its owner alone; when this returns it is on the disk."""
+    with NewFile(path, private=True, durable=True) as out:
+        out.file.write("".join(f"{line}\n" for line in lines).encode("ascii"))
+        out.keep()
+    sync(path.parent)
 
 
 class Bucket:

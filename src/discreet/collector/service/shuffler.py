@@ -10,11 +10,12 @@ import logging
 import threading
 from hashlib import sha256
 from hmac import compare_digest
+from pathlib import Path
 from typing import Any
 
 from discreet.collector.service import metrics
 from discreet.collector.service.app import BATCH, DONE, RECEIPT, TAKEN, UNWRITTEN, App, Entry, refuse, taken
-from discreet.collector.service.settings import Bucket, sealing_keys
+from discreet.collector.service.settings import USED, Bucket, sealing_keys, write_private
 from discreet.collector.stores.base import LOST, Outcome, Post
 from discreet.collector.stores.batches import BatchStore
 from discreet.errors import DiscreetError, FormatError
@@ -39,11 +40,12 @@ class Shuffler(App):
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.numbers = metrics.Numbers("shuffler")
-        self._asks, self._unknown = Bucket(_ASKS), set[str]()
+        self._asks = Bucket(_ASKS)
         self._fetching: dict[str, asyncio.Future[bool]] = {}
         self._ends = threading.Event()
         self._told: dict[str, int] = {}
         super().__rsgi_init__(loop)
+        self._note_used()
         self._forwarder = threading.Thread(target=self._forward, name="forwarder", daemon=True)
         self._forwarder.start()
 
@@ -57,7 +59,7 @@ class Shuffler(App):
         """Return the task of a path; ask the collector for one that is not known yet."""
         found = await super()._entry(path)
         digest = path.removeprefix("/v1/tasks/").partition("/")[0]
-        if found is not None or len(digest) != 64 or digest in self._unknown:
+        if found is not None or len(digest) != 64:
             return found
         if digest not in self._fetching:
             if not self._asks.take(1):
@@ -77,19 +79,41 @@ class Shuffler(App):
         if status == 200 and sha256(text).hexdigest() == digest:
             try:
                 task = Task.from_json(text)
-                if task.shuffle is not None and task.shuffle.shuffler in sealing_keys(self.settings.data):
+                own = None if task.shuffle is None else sealing_keys(self.settings.data).get(task.shuffle.shuffler)
+                if own is not None and self._remembers(task.shuffle.shuffler):
                     self.store.create(task)
+                    self._note_used()
                     self._learn()
-                    return True
-                log.warning("task %s names another shuffler", digest[:12])
+                elif own is None:
+                    log.warning("task %s names another shuffler", digest[:12])
             except FormatError as error:
                 log.warning("task %s: %s", digest[:12], error)
-        elif status != 404:
+        return status in (200, 404)
+
+    def _remembers(self, key: str) -> bool:
+        """Return whether the store knows all that came for a key.
+
+        A store that was lost would take frames again that someone recorded, and the second batch with a frame would
+        show whose it is. So a key is not used with another store.
+        """
+        if key in self._used() and key not in self._served():
+            log.error("the store that took frames for the key %s is gone: remove the key, make a new one with discreet "
+                      "collect key --new, and create new tasks", key)  # fmt: skip
             return False
-        if len(self._unknown) > 10_000:
-            self._unknown.clear()
-        self._unknown.add(digest)
         return True
+
+    def _used(self) -> list[str]:
+        """Return the keys that served a task."""
+        path = Path(self.settings.data).expanduser() / USED
+        return path.read_text(encoding="ascii").split() if path.exists() else []
+
+    def _served(self) -> set[str]:
+        """Return the keys of the tasks in the store."""
+        return {held.task.shuffle.shuffler for held in self.store.tasks().values()}
+
+    def _note_used(self) -> None:
+        if new := sorted(self._served() - set(self._used())):
+            write_private(Path(self.settings.data).expanduser() / USED, [*self._used(), *new])
 
     async def __rsgi__(self, scope: Any, proto: Any) -> None:
         """Answer one request."""
@@ -113,14 +137,13 @@ class Shuffler(App):
             text = "more reports per second than this task takes; send the same frame again later"
             self._refuse_post(entry, proto, 429, "rate", text, ("retry-after", "1"))
             return
-        if entry.key is None:
-            entry.key = sealing_keys(self.settings.data)[entry.shuffle.shuffler]
-        inner = unseal(entry.key, OUTER, entry.digest, data)
+        entry.key = entry.key or sealing_keys(self.settings.data).get(entry.shuffle.shuffler)
+        inner = None if entry.key is None else unseal(entry.key, OUTER, entry.digest, data)
         if inner is None:
             self._refuse_post(entry, proto, 400, "seal", "this frame is not sealed to the shuffler of its task")
             return
-        # The same frame twice in a batch would mark its device.
-        post = Post(entry.digest, 0, sha256(inner).digest()[:16], 1, inner)
+        # A frame that came again, in this batch or another, would mark its device: digests are kept until tasks end.
+        post = Post(entry.digest, 0, sha256(inner).digest()[:16], 1, inner, for_ever=True)
         (outcome,) = await self.committer.put(entry.held, post)
         if outcome is Outcome.NEW or outcome is Outcome.AGAIN:
             if outcome is Outcome.NEW:
@@ -184,7 +207,10 @@ class Shuffler(App):
         """
         lost = self.store.refused(task.digest).get(LOST, 0)
         head, other = BATCH + name + lost.to_bytes(8, "little"), task.shuffle.collector
-        own = sealing_keys(self.settings.data)[task.shuffle.shuffler]
+        own = sealing_keys(self.settings.data).get(task.shuffle.shuffler)
+        if own is None:
+            log.error("a batch of task %s waits: its key is not in the folder", task.digest[:12])
+            return None
         code = batch_code(own, other, task.digest, head + content)
         address = f"{self.settings.to}/v1/tasks/{task.digest}/batches"
         status, told, _ = asked(address, head + code + content, _PATIENCE)

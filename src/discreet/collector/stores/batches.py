@@ -7,12 +7,15 @@ longest wait of its task is deleted.
 """
 
 import logging
+from datetime import datetime
+from time import time
 
 import numpy as np
 
 from discreet import noise
 from discreet.collector.stores import sqlite
-from discreet.collector.stores.base import LOST, Held, Run
+from discreet.collector.stores.base import LOST, NEVER, Held, Run
+from discreet.core import counted
 from discreet.local.tasks import MOST_BATCH, sealed_size
 
 log = logging.getLogger("discreet.collector")
@@ -26,11 +29,17 @@ class BatchStore(sqlite.SqliteStore):
     schema = sqlite._SCHEMA + "create table if not exists batch (name blob primary key, task integer, content blob);"
 
     def tidy(self, run: Run, *, all_of_it: bool = False) -> None:
-        self.tasks()
-        for held in self._held.values():
+        for held in self.tasks().values():
             self._look(run, held)
+            ends = datetime.fromisoformat(held.task.closes).timestamp() + held.task.shuffle.longest_wait
+            if not held.closed and time() > ends:
+                self.close_task(held.task.digest)
         self._forget(run)
         self._empty(run)
+
+    def _expired(self, held: Held) -> int:
+        """Digests of frames are kept as long as their task takes frames."""
+        return NEVER + 1 if held.closed else 0
 
     def _look(self, run: Run, held: Held) -> None:
         """Make a batch of what waits, or delete it if it waited too long."""
@@ -49,8 +58,8 @@ class BatchStore(sqlite.SqliteStore):
             run([(lost, [(number, LOST, n)]), *_gone(number, last)])
             self._stale = True
             log.warning(
-                "task %s: %d reports deleted, because fewer than %d came within %d seconds", held.task.digest[:12], n,
-                shuffle.batch, shuffle.longest_wait,
+                "task %s: %s deleted, because fewer than %d came within %d seconds", held.task.digest[:12],
+                counted(n, "report"), shuffle.batch, shuffle.longest_wait,
             )  # fmt: skip
 
     def waiting(self, held: Held) -> tuple[int, int]:

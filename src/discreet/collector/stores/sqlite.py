@@ -321,11 +321,15 @@ class SqliteStore(common.Store):
         for start in range(0, len(old), 4):
             run([("delete from piece where rowid = ?", old[start : start + 4])])
 
+    def _expired(self, held: Held) -> int:
+        """Return the age below which keys of a task are removed."""
+        return self.ages.forgotten(held.task)
+
     def _forget(self, run: Run) -> None:
         """Remove the expired keys, one part after the other."""
         line = "delete from seen where task = ? and age < ? and key >= ? and key < ?"
         for held in self._held.values():
-            age = self.ages.forgotten(held.task)
+            age = self._expired(held)
             if self._swept.get(held.number, 0) >= age:
                 continue
             self._swept[held.number] = age

@@ -28,6 +28,7 @@ from discreet.core.columns.unit import unit_to_plain
 from discreet.core.domain import Domain
 from discreet.core.output import html
 from discreet.core.output.figures import SURE_DELTA, at_most, rule_text
+from discreet.core.output.files import read_json
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 
 __all__ = ["Budget", "Guarantee", "Ledger", "Line", "Scope", "add_up", "epsilon_to_zcdp", "zcdp_to_epsilon"]
@@ -216,7 +217,7 @@ class Guarantee:
     def from_json(cls, text: str | bytes) -> Guarantee:
         """Read a guarantee and add its ledger up afresh; a stated ε that does not match is refused."""
         try:
-            facts = checks.read_json(text)
+            facts = read_json(text)
         except (ValueError, TypeError, RecursionError) as error:
             raise FormatError(f"not a Discreet guarantee: {error}") from None
         return cls.from_dict(facts)

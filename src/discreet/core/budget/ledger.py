@@ -192,12 +192,9 @@ class Scope:
     def _check_new(self, label: str) -> None:
         """Refuse a second member of the same name in a parallel group: disjoint rows have names of their own."""
         if self._kind == "parallel" and label.strip() in self._members:
-            raise InvalidArgument(
-                "label",
-                label,
-                f"new in the parallel group {self._label!r}, whose members are on disjoint rows",
-                "a label of its own for other rows, or one sequential group for several steps on the same rows",
-            )
+            expected = f"new in the parallel group {self._label!r}, whose members are on disjoint rows"
+            fix = "a label of its own for other rows, or one sequential group for several steps on the same rows"
+            raise InvalidArgument("label", label, expected, fix)
 
     def _append(self, label: str, part: Entry | Scope) -> None:
         self._parts.append(part)

@@ -28,12 +28,8 @@ class Box:
     def __post_init__(self) -> None:
         lower, upper = vector("lower", self.lower), vector("upper", self.upper)
         if lower.shape != upper.shape or np.isnan(lower).any() or np.isnan(upper).any() or (lower > upper).any():
-            raise InvalidArgument(
-                "box",
-                (lower.tolist(), upper.tolist()),
-                "two corners of one length with lower <= upper",
-                "Box([0], [1])",
-            )
+            given, expected = (lower.tolist(), upper.tolist()), "two corners of one length with lower <= upper"
+            raise InvalidArgument("box", given, expected, "Box([0], [1])")
         object.__setattr__(self, "lower", lower)
         object.__setattr__(self, "upper", upper)
 

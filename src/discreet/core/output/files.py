@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import stat
 import sys
@@ -230,6 +231,20 @@ def sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def read_json(text: str | bytes) -> Any:
+    """Read JSON in which no field occurs twice and no number is NaN or infinite; `ValueError` otherwise."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("a field occurs twice")
+        return dict(pairs)
+
+    def refuse(word: str) -> Any:
+        raise ValueError(f"{word} is not a number")
+
+    return json.loads(text, object_pairs_hook=once, parse_constant=refuse)
 
 
 def promise_place(path: str | Path) -> Path:

@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.core.checks import read_json
-from discreet.core.output.files import read_whole, write_whole
+from discreet.core.output.files import read_json, read_whole, write_whole
 from discreet.errors import DataSourceError, FormatError, MissingExtra
 
 #: Ending of the name of a detached signature, behind the name of the file.

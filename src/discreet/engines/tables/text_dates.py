@@ -77,16 +77,8 @@ def _parse_days(data: Any, offsets: Any, kinds: IntArray, least: IntArray, most:
             if kind == 2:
                 found[1] = value + (1900 if value >= _PIVOT else 2000)
         year, month, day = found[1], found[3], found[4]
-        if (
-            not good
-            or i != end
-            or year < 1
-            or month < 1
-            or month > 12
-            or found[5] > 23
-            or found[6] > 59
-            or found[7] > 60
-        ):
+        good = good and i == end and year >= 1 and 1 <= month <= 12
+        if not good or found[5] > 23 or found[6] > 59 or found[7] > 60:
             continue
         leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
         if day < 1 or day > _LENGTHS[month - 1] + (1 if leap and month == 2 else 0):

@@ -8,6 +8,7 @@ from discreet.jobs.kinds import (
     audit,
     cluster,
     distinct,
+    mask,
     perturb,
     plan,
     query,
@@ -22,7 +23,7 @@ from discreet.jobs.kinds import (
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
-        synopsis.KIND, synthesize.KIND, cluster.KIND, anonymize.KIND, perturb.KIND, sketch.KIND,
+        synopsis.KIND, synthesize.KIND, cluster.KIND, anonymize.KIND, mask.KIND, perturb.KIND, sketch.KIND,
         sketch.AGGREGATE, sketch.MERGE, sketch.ESTIMATE, sketch.PLAN, distinct.KIND, distinct.OVERLAP,
         ask.KIND, query.KIND, risk.KIND, attack.KIND, audit.KIND, report.KIND, report.COMPARE, plan.KIND,
     )

@@ -36,12 +36,7 @@ def run(job: Job) -> JobResult:
 
     write_table(target, rows, with_format(made.guarantee, target, **job.form), book=book)
     files = {"table": places["table"], "release": places["release"]}
-    told = {
-        **synopsis.figures(made, places["release"]),
-        "table": str(places["table"]),
-        "sampled": rows.num_rows,
-        **known(made),
-    }
+    told = {**synopsis.figures(made, places["release"]), "table": str(target), "sampled": rows.num_rows, **known(made)}
     return finish(job, made.guarantee, files, {**told, **standing(job, made.digest, earlier is not None)}, made)
 
 

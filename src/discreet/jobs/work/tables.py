@@ -1,4 +1,4 @@
-"""The work of `anonymize` and `risk`."""
+"""The work of `anonymize`, `mask` and `risk`."""
 
 import ast
 import os
@@ -26,8 +26,8 @@ _OF_RELEASE = ("output", "order", "history")
 
 
 def run(job: Job) -> JobResult:
-    """Release an anonymous table, or measure the risk of a table."""
-    return _risk(job) if job.kind == "risk" else _anonymize(job)
+    """Release an anonymous or masked table, or measure the risk of a table."""
+    return {"risk": _risk, "mask": _mask}.get(job.kind, _anonymize)(job)
 
 
 def check(job: Job) -> None:
@@ -163,6 +163,26 @@ def _anonymize(job: Job) -> JobResult:
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     quasi = release.guarantee.parameters["quasi_identifiers"]
     return _anonymous(job, sealed, _figures(release, target, release.table, quasi), release)
+
+
+def _mask(job: Job) -> JobResult:
+    """Release changed values; the figures say what could be found out about them."""
+    check(job)
+    target, made = job.places()["release"], repeated(job)
+    again = made is not None
+    if made is None:
+        columns = [column.name for column in job.read_domain() if column.role not in NAMING]
+        held = reserved(job, _asked_for(job), columns)
+        seed = {"random_state": job.parameters["seed"]} if "seed" in job.parameters else {}
+        order = {name: job.parameters[name] for name in ("order",) if name in job.parameters}
+        made = _model(job).fit_transform(job.read_table(), **seed, **order)
+        made.save(target, form="text", **job.form, booking=held)
+    sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
+    facts = sealed.parameters
+    linked = facts.get("disclosure", {}).get("record_linkage", {}).get("share")
+    figures = {"file": str(target), "rows": len(made), "linked": linked}
+    figures["promises_nothing"] = not any(facts["reached"].values())
+    return _anonymous(job, sealed, figures, made, again=again)
 
 
 def _anonymous(job: Job, sealed: Guarantee, figures: dict[str, Any], release: Any, *, again: bool = False) -> JobResult:

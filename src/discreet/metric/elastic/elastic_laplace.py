@@ -117,14 +117,8 @@ class ElasticLaplace(Perturber):
             raise InvalidArgument(
                 "min_people", self.min_people, expected, f"min_people={math.floor(known.counts.sum() / 10) or 1}"
             )
-        return ElasticNoise(
-            level=level,
-            people=float(people),
-            scaling=scaling,
-            known=known,
-            cells=self.read_option("cells"),
-            dates=tuple(dates),
-        )
+        cells, read = self.read_option("cells"), tuple(dates)
+        return ElasticNoise(level=level, people=float(people), scaling=scaling, known=known, cells=cells, dates=read)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,21 +153,12 @@ class ElasticNoise:
     @property
     def spending(self) -> Spending:
         """The cost among the people."""
-        known = self.known.describe()
-        parameters: dict[str, Any] = {
-            "dimension": self.scaling.dimension,
-            "scaling": self.scaling.to_dict(),
-            "min_people": self.people,
-            "density": known,
-        }
+        metric = {"dimension": self.scaling.dimension, "scaling": self.scaling.to_dict()}
+        parameters: dict[str, Any] = {**metric, "min_people": self.people, "density": self.known.describe()}
         assumptions = ["the density is public, or was released with a budget of its own; people are counted by it"]
         if self.level != math.inf:
             law = self.law
-            parameters |= {
-                "cells": len(law.lower),
-                "epsilon_at_diameter": law.largest,
-                "rounding": ROUNDING,
-            }
+            parameters |= {"cells": len(law.lower), "epsilon_at_diameter": law.largest, "rounding": ROUNDING}
             read = how_read(0.0, Fraction(1), self.dates)
             assumptions.append(
                 f"values are {read}put into one of {len(law.lower):,} cells of a public map; the level between two of "

@@ -163,17 +163,12 @@ class ColumnReports:
     @property
     def spending(self) -> Spending:
         """The cost of a row: k numbers with ε/k each."""
-        d, k = len(self.box.lower), self.n_sent
+        d, k, each = len(self.box.lower), self.n_sent, "inf" if self.each == math.inf else str(self.each)
         return Spending(
             label=f"{k} of {d} numbers, equal parts",
             law=NoNoise() if self.each == math.inf else self.sampled,
             neighbours="any two values of every number",
-            parameters={
-                "dimension": d,
-                "attributes": self.attributes,
-                "reported": k,
-                "epsilon_each": "inf" if self.each == math.inf else str(self.each),
-            },
+            parameters={"dimension": d, "attributes": self.attributes, "reported": k, "epsilon_each": each},
         )
 
     def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:

@@ -105,10 +105,8 @@ class DirectionReports:
     @property
     def spending(self) -> Spending:
         """The cost of a row."""
-        parameters: dict[str, Any] = {
-            "dimension": len(self.box.lower),
-            "inputs": "points" if self.lifted else "directions",
-        }
+        inputs = "points" if self.lifted else "directions"
+        parameters: dict[str, Any] = {"dimension": len(self.box.lower), "inputs": inputs}
         if self.epsilon != math.inf:
             law = self.law
             parameters |= {"cap_cosine": float(law.gamma), "cap_share": law.share, "cap_chance": law.chance}

@@ -6,6 +6,7 @@ from .audit import mechanism_page as mechanism_page
 from .carried import SIGNATURE as SIGNATURE
 from .carried import digest as digest
 from .carried import put as put
+from .carried import with_facts as with_facts
 from .clusters import told as told
 from .demo import demo_page as demo_page
 from .frame import PROMISED as PROMISED

@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any
 
-from discreet.core import checks
+from discreet.core import read_json
 from discreet.errors import FormatError
 
 FACTS, SIGNATURE = "discreet-facts", "discreet-signature"
@@ -59,7 +59,7 @@ def digest(page: str, *names: str) -> str:
 def read(text: str) -> dict[str, Any]:
     """Read the facts that a page carries; `FormatError` if they do not have the form of this version."""
     try:
-        facts = checks.read_json(text)
+        facts = read_json(text)
         version = facts["format"], repr(facts["format_version"])
         whole = set(facts) == {*_SAME, *_MORE} and version == ("discreet.page", "1")
         texts = all(isinstance(facts[key], str) for key in _TEXTS)
@@ -68,7 +68,7 @@ def read(text: str) -> dict[str, Any]:
         charged = facts["account"] is None or isinstance(facts["account"]["head"], str)
         drawn = facts["behind"] is None or all(isinstance(facts["behind"][key], str) for key in ("file", "digest"))
         # Anything else that is given would replace what the file says.
-        given = not {*checks.read_json(facts["given"]).keys()} - {*GIVEN, *OPTIONS}
+        given = not {*read_json(facts["given"]).keys()} - {*GIVEN, *OPTIONS}
         if not (whole and texts and charged and drawn and given and isinstance(facts["promise"], dict)):
             raise ValueError
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):

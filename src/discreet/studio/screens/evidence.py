@@ -11,8 +11,7 @@ from starlette.responses import HTMLResponse, Response
 
 from discreet.core import Guarantee, promise_place
 from discreet.errors import DiscreetError
-from discreet.jobs import Job, WrongOption
-from discreet.jobs.signing import signed_page
+from discreet.jobs import Job, WrongOption, signed_page
 from discreet.studio import checks, pictures
 from discreet.studio.app import Visit
 from discreet.studio.released import Released, earlier_of, facts_of, release_of, releases, with_plane
@@ -181,7 +180,7 @@ def report(visit: Visit) -> Response:
 
 def _report(project: Project, release: Released, facts: dict[str, Any], language: str, signer: str | None) -> str:
     from discreet.reporting import report_page
-    from discreet.reporting.pages.carried import with_facts
+    from discreet.reporting.pages import with_facts
 
     made, said = checks.checks_of(project, release), checks.said_about(release)
     shown = {kind: checks.attached(made, kind) for kind in ("attack", "risk", "audit")}
