@@ -156,7 +156,7 @@ def _signature(thing: Any) -> str:
     ]
     returns = _Plain(found.return_annotation) if isinstance(found.return_annotation, str) else found.return_annotation
     shown = str(found.replace(parameters=plain, return_annotation=returns))
-    if len(shown) < 70:
+    if len(shown) < 70 or not plain:
         return shown
     inside = [str(p) for p in plain]
     for kind, mark in ((inspect.Parameter.POSITIONAL_ONLY, "/"), (inspect.Parameter.KEYWORD_ONLY, "*")):

@@ -676,7 +676,7 @@ def messages(data):
     while at < len(data):
         body = at + 12 + int.from_bytes(data[at + 8 : at + 12], "little")
         end = body + 16 + int.from_bytes(data[body + 8 : body + 16], "little")
-        known = data[at : at + 5] == b"DSCL\x01" and data[at + 6] < 2
+        known = data[at : at + 5] == b"DSCL\x01" and data[at + 6 : at + 7] in (b"\0", b"\1")
         need(known and sha256(data[at:end]) == data[end : end + 32].hex(), "a message is damaged")
         seeded, at = seeded or data[at + 6] == 1, end + 32
     return seeded

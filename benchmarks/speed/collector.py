@@ -249,8 +249,10 @@ def sealed(seconds: int, runs: int, folder: Path, batch: int = 1000) -> dict[str
             # What is left of the last batch is deleted before the next turn.
             while metric(shuffler, "discreet_shuffler_waiting_reports"):
                 time.sleep(0.2)
-    pairs = {"shuffler over echo": ("shuffler", "echo"), "shuffler over direct": ("shuffler", "direct"),
-             "whole way over direct": ("whole way", "direct")}  # fmt: skip
+    pairs = {
+        f"{of} over {over}": (of, over)
+        for of, over in (("direct", "echo"), ("shuffler", "echo"), ("shuffler", "direct"), ("whole way", "direct"))
+    }
     ratios = {
         name: [a["per_second"] / b["per_second"] for a, b in zip(found[of], found[over], strict=True)]
         for name, (of, over) in pairs.items()
@@ -259,7 +261,7 @@ def sealed(seconds: int, runs: int, folder: Path, batch: int = 1000) -> dict[str
         a["cpu_us"] / b["cpu_us"] for a, b in zip(found["direct"], found["whole way"], strict=True)
     ]
     return {
-        "batch": batch, "frame_bytes": size,
+        "batch": batch, "frame_bytes": size, "load": os.getloadavg()[1], "seconds": seconds, "runs": runs,
         "single": {name: {key: median(turns, key) for key in turns[0]} for name, turns in found.items()},
         "ratios": {name: statistics.median(several) for name, several in ratios.items()},
         "ratio_turns": ratios,
@@ -349,7 +351,8 @@ def main() -> None:
         sys.exit("wrk makes the load; on Debian: apt-get install wrk")
     seconds, runs = arguments.seconds, arguments.runs
     with tempfile.TemporaryDirectory() as place:
-        mixed = {"sealed": sealed(seconds, runs, Path(place))}
+        made = f"python -m benchmarks.speed.collector --seconds {seconds} --runs {runs} --only sealed"
+        mixed = {"sealed": {"command": made, **sealed(seconds, runs, Path(place))}}
     rows = [[name, one["per_second"]] for name, one in mixed["sealed"]["single"].items()]
     show("Sealed frames, one report per request", ["server", "per second"], rows)
     print(mixed["sealed"]["ratios"])

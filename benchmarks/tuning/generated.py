@@ -157,6 +157,16 @@ def _images(t: Table, rng: np.random.Generator) -> np.ndarray:
     return X
 
 
+def _spectra(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """Readings of neighbouring columns: smooth curves of a few hidden numbers, by class; bounds have some room."""
+    at, hidden = np.linspace(0, 1, t.d), int(rng.integers(2, 6))
+    loads = np.sin(2 * np.pi * (rng.uniform(0.2, 1.5, (hidden, 1)) * at + rng.random((hidden, 1))))
+    means = rng.normal(size=(t.k, hidden))
+    rows = means[rng.integers(t.k, size=t.n)] + rng.normal(size=(t.n, hidden)) * rng.uniform(0.2, 0.8)
+    X = rows @ loads / np.sqrt(hidden) + 0.1 * rng.normal(size=(t.n, t.d))
+    return rng.uniform(0.35, 0.55) + X * rng.uniform(0.1, 0.25) / X.std()
+
+
 def _patients(t: Table, rng: np.random.Generator) -> np.ndarray:
     """The invented patients: two columns, 15 groups of 2 to 16 per cent."""
     return datasets.patients(t.n, random_state=int(rng.integers(2**31))).X / 100
@@ -167,7 +177,56 @@ def _s_like(t: Table, rng: np.random.Generator) -> np.ndarray:
     return datasets.s_like(int(t.separation), n=t.n, random_state=int(rng.integers(2**31))).X / 1e6
 
 
+def _shells(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """Rows on spheres around centres, with nothing inside."""
+    centres, spread = _parts(t, rng)
+    way = rng.normal(size=(t.n, t.d))
+    way *= spread * np.sqrt(t.d) / np.linalg.norm(way, axis=1)[:, None]
+    return centres[rng.integers(t.k, size=t.n)] + way * rng.normal(1, 0.05, (t.n, 1))
+
+
+def _forms(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """Forms: every other column yes or no, the others numbers, by latent classes of unequal size."""
+    labels = rng.choice(t.k, t.n, p=(w := rng.dirichlet(np.full(t.k, 2.0))) / w.sum())
+    likely, places = rng.beta(0.5, 0.5, (t.k, t.d)), rng.beta(2, 3, (t.k, t.d))
+    numbers = rng.normal(places[labels], 0.08)
+    numbers[:, ::2] = rng.random((t.n, len(range(0, t.d, 2)))) < likely[labels][:, ::2]
+    return numbers
+
+
+def _counts(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """Small counts of events in bounds of 0 to 20, with rates by class and row."""
+    rates = rng.gamma(1.0, 2.0, (t.k, t.d))
+    busy = rng.gamma(4.0, 0.25, (t.n, 1))
+    return rng.poisson(rates[rng.integers(t.k, size=t.n)] * busy) / 20
+
+
+def _roads(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """Rows along lines between places in the box, of different lengths."""
+    ends = rng.uniform(0.1, 0.9, (2, t.k, t.d))
+    road = rng.integers(t.k, size=t.n)
+    at = rng.random((t.n, 1))
+    return (1 - at) * ends[0, road] + at * ends[1, road] + rng.normal(0, 0.3 / t.separation, (t.n, t.d))
+
+
+def _islands(t: Table, rng: np.random.Generator) -> np.ndarray:
+    """Clusters on half of the columns, away from the middle; the other columns are even."""
+    places = np.where(
+        rng.random((t.k, t.d)) < 0.7, rng.uniform(0.05, 0.3, (t.k, t.d)), rng.uniform(0.7, 0.95, (t.k, t.d))
+    )
+    X = rng.normal(places[rng.integers(t.k, size=t.n)], 0.4 / t.separation)
+    X[:, 1::2] = rng.random((t.n, t.d // 2))
+    return X
+
+
+#: Kinds that no constant was chosen on.
+HELD_OUT = ("shells", "forms", "counts", "roads", "islands")
 SHAPES = {
+    "shells": _shells,
+    "forms": _forms,
+    "counts": _counts,
+    "roads": _roads,
+    "islands": _islands,
     "round": _round,
     "unequal": _unequal,
     "background": _background,
@@ -180,6 +239,7 @@ SHAPES = {
     "narrow": _narrow,
     "answers": _answers,
     "images": _images,
+    "spectra": _spectra,
     "patients": _patients,
     "s_like": _s_like,
 }

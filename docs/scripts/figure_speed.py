@@ -99,6 +99,22 @@ def collector() -> str:
     return table(["load, 64 connections", "measured", "durable over echo"], rows)
 
 
+def sealed() -> str:
+    """Return the rate of sealed reports through a shuffler, next to that of direct ones in the same turns."""
+    held = results.read("collector")["sealed"]
+    single, ratios = held["single"], held["ratios"]
+    rows = [
+        ["direct, on the collector's disk", "1", f"{single['direct']['cpu_us']:.0f} µs"],
+        ["sealed, on the shuffler's disk", digits(ratios["shuffler over direct"]), ""],
+        [
+            "sealed, on the collector's disk",
+            digits(ratios["whole way over direct"]),
+            f"{single['whole way']['cpu_us']:.0f} µs, both processes",
+        ],
+    ]
+    return table(["one report per request", "rate over direct", "processor time per report"], rows)
+
+
 def studio() -> str:
     """Return how long the pages of the studio take with a large table."""
     held = results.read("studio")

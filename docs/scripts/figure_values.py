@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from statistics import fmean
 from typing import Any
 
 import figure_results as results
@@ -42,11 +43,17 @@ def _gain(rival: str) -> str:
 
 def _held_out(name: str) -> str:
     """Return on how many in a hundred held-out tables private k-means is as good as that says."""
-    return f"{100 * results.read('tune_few')['parts']['held out']['verdict'][name]:g}"
+    return f"{100 * results.read('tune_few')['parts']['held-out']['verdict'][name]:.0f}"
 
 
 def _largest_anonymous() -> dict[str, Any]:
     return max(results.read("anonymous_files")["runs"], key=lambda run: int(run["rows"]))
+
+
+def _in_turns(counts: str) -> float:
+    """Return the mean time per row and level of growth that counts so, of runs in turns."""
+    runs = results.read("anonymous_files")["turns"]["runs"]
+    return fmean(run["nanoseconds_busy"] for run in runs if run["counts"] == counts)
 
 
 def _rows_of_scale(least: int = 0) -> list[dict[str, Any]]:
@@ -163,6 +170,8 @@ VALUES: dict[str, Callable[[], str]] = {
     "anonymous-leaves": lambda: digits(_largest_anonymous()["leaves"] / 1e6),
     "anonymous-levels": lambda: digits(_largest_anonymous()["levels"]),
     "anonymous-row": lambda: digits(_largest_anonymous()["nanoseconds_busy"]),
+    "anonymous-every": lambda: digits(_in_turns("of every node")),
+    "anonymous-smaller": lambda: digits(_in_turns("of the smaller side")),
     "anonymous-ratio": lambda: digits(results.read("anonymous_files")["ratios"]["10000000"]["file_over_memory"]),
     "scale-memory": lambda: digits(max(r["count"]["peak_gib"] for r in _rows_of_scale())),
     "scale-row-least": lambda: digits(min(_nanoseconds("count", 10**6))),
@@ -193,6 +202,8 @@ VALUES: dict[str, Callable[[], str]] = {
     "singled-out-5": _other("singling out, k = 5"),
     **dict(_interval("singled-out-20", "singling out, k = 20")),
     "few-near": lambda: _held_out("within 3 % of the best"),
+    "few-both": lambda: _held_out("both"),
+    "few-tables": lambda: str(results.read("tune_few")["parts"]["held-out"]["verdict"]["tables"]),
     "few-below": lambda: _held_out("not above one mean"),
     "audit-trials": lambda: f"{results.read('audit')['trials']:,}",
 }

@@ -1,18 +1,20 @@
 """The accuracy of private k-means in strong noise: few rows for many columns, and small ε. Pure ε throughout.
 
-    python -m studies.measures.few_rows [--seeds 20]
+    python -m studies.measures.few_rows [--seeds 20] [--methods auto DPLloyd ...] [--tables digits ...]
 
 Digits are the 1,797 images of 64 pixels that come with scikit-learn, k = 10. The sparse table has 20,000 rows, 30
 columns, mostly zeros, and 40 clusters whose sizes differ by up to thirty times. Blobs are 40,000 rows in ten clusters,
 as in `many_dimensions`, a table of its own for every seed. Patients are `discreet.datasets.patients`, k = 15. The
 figure is the k-means cost over that of plain k-means; for comparison `DPLloyd`, one private mean of all rows, and for
 the patients a grid of RUGNIK's size with ``refine="project"``. Constants were chosen on generated tables
-(``benchmarks/tuning/few.py``), some after a look at these tables. Results go to results/few_rows.json.
+(``benchmarks/tuning/few.py``), some after a look at these tables. Results go to results/few_rows.json, those of other
+methods and tables are kept.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +25,7 @@ from sklearn.datasets import load_digits
 
 import discreet as dc
 from discreet.core import FloatArray
-from studies.measures._measure import save, show
+from studies.measures._measure import RESULTS, save, show
 from studies.measures.many_dimensions import CLUSTERS, SPREAD, cost
 
 Made = tuple[FloatArray, int, dc.Domain]
@@ -84,10 +86,16 @@ def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=20)
-    seeds = parser.parse_args().seeds
-    found: dict[str, Any] = {}
+    parser.add_argument("--methods", nargs="*", default=["auto", "DPLloyd", "one mean", "grid, project"])
+    parser.add_argument("--tables", nargs="*", default=list(SETTINGS))
+    given = parser.parse_args()
+    seeds, place = given.seeds, RESULTS / "few_rows.json"
+    found: dict[str, Any] = json.loads(place.read_text())["settings"] if place.exists() else {}
     for name, (make, budgets, methods) in SETTINGS.items():
-        costs: dict[tuple[float, str], list[float]] = {(e, m): [] for e in budgets for m in methods}
+        wanted = [m for m in methods if m in given.methods and name in given.tables]
+        if not wanted:
+            continue
+        costs: dict[tuple[float, str], list[float]] = {(e, m): [] for e in budgets for m in wanted}
         for seed in range(seeds):
             if seed == 0 or name.startswith("blobs"):
                 X, k, domain = make(seed)

@@ -13,7 +13,7 @@ import pytest
 
 from command_line import output, run
 from discreet.accounts import Account
-from discreet.errors import BudgetExceeded, DiscreetError, InvalidArgument, SchemaError
+from discreet.errors import BudgetExceeded, DiscreetError, InvalidArgument
 from discreet.local import Counts, FlippedBitmap, HadamardSketch, Reports
 
 WORDS = ["cat"] * 3000 + ["dog"] * 2000 + ["émeu"] * 1000
@@ -259,8 +259,8 @@ def test_users_need_a_column_of_values(tmp_path: Path) -> None:
     assert json.loads(call("encode", tmp_path / "data.csv", "--column", "value", *rest, *out))["reports"] == 2
     assert json.loads(call("encode", tmp_path / "none.csv", "--column", "value", *rest, *out))["reports"] == 0
     (tmp_path / "data.txt").write_text("cat\n")
-    with pytest.raises(SchemaError, match="one column"):
-        call("encode", tmp_path / "data.txt", "--column", "value", *rest, *out)
+    with pytest.raises(InvalidArgument, match="no columns; try leaving --column out"):
+        call("encode", tmp_path / "data.txt", "--column", "value", "-m", "hadamard-sketch", "--epsilon", 1, *out[:2])
 
 
 def test_from_items_of_two_holders_to_their_overlap(tmp_path: Path) -> None:

@@ -59,15 +59,40 @@ def test_categories_are_left_to_the_grid_rule() -> None:
     assert not auto.wants_probe(1e9, domain, 3, 1.0)
 
 
-@pytest.mark.parametrize(("n", "cells"), [(100, 1), (1000, 5), (2000, 10), (5000, 25)])
-def test_with_many_axes_a_grid_has_no_more_cells_than_have_rows_for_a_mean(n: int, cells: int) -> None:
-    """With fewer axes a cell says where its rows are, and there are always eight per cluster."""
+@pytest.mark.parametrize(("n", "cells"), [(100, 1), (1000, 2.5), (2000, 10), (5000, 25)])
+def test_with_many_axes_a_grid_has_no_more_cells_than_have_rows_for_a_mean(n: int, cells: float) -> None:
+    """With few of them, x = 5, no more than 4 x²/d. With fewer axes there are always eight per cluster."""
     wide, few = (
         auto.boxes(n * auto.rows_for_a_mean(d) / 200, dc.Domain.box([0] * d, 1), 5, 1.0).settings["rule"]
         for d in (40, 8)
     )
     assert cells / 1.5 <= math.prod(wide) <= 1.5 * cells
     assert math.prod(few) >= 32
+
+
+@pytest.mark.parametrize(("where", "factor"), [("narrow", 0.1), ("near zero", 0.5), ("around middle", 1.0)])
+def test_a_tree_needs_fewer_rows_where_a_grid_has_most_of_them_in_few_cells(where: str, factor: float) -> None:
+    edge = factor * auto.RICH * auto.rows_for_a_mean(7) * 5 / 0.1
+    domain = dc.Domain.box([0] * 7, 1)
+    assert auto.choose(0.99 * edge, domain, 5, Epsilon(1) / 10, where=where).method == "grid"
+    assert auto.choose(1.01 * edge, domain, 5, Epsilon(1) / 10, where=where).method == "tree"
+
+
+def test_near_zero_a_tree_replaces_the_grid_in_a_few_dozen_columns() -> None:
+    for d, method in ((12, "tree"), (34, "tree"), (35, "grid")):
+        rows = 1.1 * auto.TREE_FROM * auto.rows_for_a_mean(d)
+        assert auto.choose(rows, dc.Domain.box([0] * d, 1), 20, Epsilon(1), where="near zero").method == method
+        assert auto.choose(rows, dc.Domain.box([0] * d, 1), 20, Epsilon(1)).method == "grid"
+
+
+@pytest.mark.parametrize("where", auto.LIFT_WHERE)
+def test_a_projection_needs_fewer_rows_where_they_fill_a_smaller_ball(where: str) -> None:
+    d = 40
+    edge = auto.LIFT_WHERE[where] * (auto.LIFT_AXES / d) * auto.rows_for_a_mean(d) * 5 / 0.1
+    domain = dc.Domain.box([0] * d, 1)
+    assert auto.choose(0.99 * edge, domain, 5, Epsilon(1) / 10, where=where).method == "grid"
+    assert auto.choose(1.01 * edge, domain, 5, Epsilon(1) / 10, where=where).method == "lift"
+    assert auto.choose(1.01 * edge, domain, 5, Epsilon(1) / 10).method == "grid"
 
 
 @pytest.mark.parametrize("d", [4, 7, 11])

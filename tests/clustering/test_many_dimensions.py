@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import tracemalloc
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
+from discreet import engines
 from discreet.clustering import cluster_synopsis
 from discreet.clustering.central import auto, lift
 from discreet.clustering.leaves.columns import distance_units
@@ -334,22 +336,70 @@ def test_more_budget_is_not_worse_where_one_method_takes_over_from_another() -> 
     assert all(more < 1.05 * less for less, more in itertools.pairwise(costs))
 
 
-@pytest.mark.parametrize("spread", [0.04, 0.29])  # within a small part of the domain; all over it
-def test_with_few_rows_it_is_bought_how_far_they_lie_from_the_middle(spread: float) -> None:
-    X = np.clip(np.random.default_rng(0).normal(0.5, spread, (3000, 40)), 0, 1)
-    promise = dc.PrivateKMeans(8, 0.3, box(40), random_state=1).fit(X).guarantee_
-    assert [line.label for line in promise.ledger[1:3]] == ["rows near the middle", "rows near zero"]
-    assert promise.parameters["method"] == ("lift" if spread < 0.1 else "grid")
+@pytest.mark.parametrize(
+    ("middle", "spread", "method"), [(0.5, 0.04, "lift"), (0.5, 0.29, "grid"), (0.0, 0.05, "lift")]
+)
+def test_counts_of_parts_show_where_rows_are_at_the_price_of_their_number(
+    middle: float, spread: float, method: str
+) -> None:
+    X = np.clip(np.abs(np.random.default_rng(0).normal(middle, spread, (3000, 40))), 0, 1)
+    promise = dc.PrivateKMeans(6, 0.3, box(40), random_state=2).fit(X).guarantee_
+    first = promise.ledger[0]
+    assert (first.label, first.amount) == ("number of rows, in parts", Fraction(3, 10) * Fraction(3, 100))
+    assert promise.parameters["method"] == method
     assert promise.epsilon == 0.3
 
 
-def test_with_very_few_rows_nothing_is_paid_for_the_choice_and_the_release_is_one_mean() -> None:
+def test_counts_of_parts_are_disjoint_and_of_all_rows_without_missing_values() -> None:
+    """Adding a row adds 1 to one part: what their price rests on."""
+    rng = np.random.default_rng(3)
+    X = np.concatenate([rng.random((200, 6)), rng.normal(0.5, 0.05, (50, 6)), rng.exponential(0.1, (90, 6))])
+    X[::7, 2] = np.nan
+    domain = dc.Domain.box([0.0] * 6, 1.0)
+    read = auto.parts_of(domain, "none")
+    assert read is not None
+    whole = read(engines.open(X, domain))
+    assert whole.sum() == np.isfinite(X).all(axis=1).sum()
+    assert (whole > 0).all()
+    for row in range(0, len(X), 13):
+        apart = whole - read(engines.open(np.delete(X, row, axis=0), domain))
+        assert sorted(apart) == [0, 0, 0, 1 if np.isfinite(X[row]).all() else 0]
+
+
+def test_what_is_near_zero_counts_only_where_zero_is_at_the_edge() -> None:
+    X = np.random.default_rng(0).normal(0, 0.1, (500, 6))
+    domain = dc.Domain.box([-1.0] * 6, 1.2)  # 0 is near the middle
+    read = auto.parts_of(domain, "none")
+    assert read is not None
+    assert read(engines.open(X, domain)).tolist() == [500, 0, 0, 0]
+
+
+def test_with_a_public_number_of_rows_parts_are_paid_for_only_if_they_matter() -> None:
+    X = blobs(3000, 40, 8)[0]
+    few = dc.PrivateKMeans(8, 0.3, box(40), n_rows=3000, random_state=1).fit(X).guarantee_
+    assert few.ledger[0].label == "rows, in parts"
+    assert few.epsilon == 0.3
+    many = dc.PrivateKMeans(8, 5.0, box(40), n_rows=3000, random_state=1).fit(X).guarantee_
+    assert not any("parts" in line.label for line in many.ledger)
+    assert many.parameters["method"] == "lift"
+
+
+def test_where_most_rows_are_is_said_only_if_it_stands_out_of_the_noise() -> None:
+    parts = np.array([0.0, 10.0, 10.0, 80.0])
+    assert auto.most_rows(parts, 100.0, 2.0 * 20**2) == "near zero"
+    assert auto.most_rows(parts, 100.0, 2.0 * 40**2) == ""
+    assert auto.most_rows(parts[::-1], 100.0, 0.0) == "narrow"
+    assert auto.most_rows(np.array([30.0, 30.0, 40.0, 0.0]), 100.0, 0.0) == "around middle"
+    assert auto.most_rows(np.array([5.0, 5.0, 70.0, 20.0]), 100.0, 0.0) == ""
+
+
+def test_with_very_few_rows_the_release_is_one_mean() -> None:
     X = blobs(300, 40, 8)[0]
     costs = []
     for seed in range(6):
         made = dc.PrivateKMeans(8, 0.3, box(40), random_state=seed).fit(X)
-        assert [line.label for line in made.guarantee_.ledger] == ["number of rows", "cells"]
-        assert made.synopsis_.n_leaves <= 2
+        assert [line.label for line in made.guarantee_.ledger] == ["number of rows, in parts", "cells"]
+        assert made.synopsis_.n_leaves == 1
         costs.append(cost(X, made.cluster_centers_))
     assert np.mean(costs) < 1.25 * cost(X, X.mean(axis=0)[np.newaxis])
 

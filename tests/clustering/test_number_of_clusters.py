@@ -199,7 +199,7 @@ def test_hills_of_the_density_are_told():
 def test_groups_of_a_projection_do_not_say_one_where_noise_covers_more():
     rng = np.random.default_rng(3)
     X = np.clip(rng.uniform(0, 1, (10, 64))[rng.integers(10, size=5600)] + rng.normal(0, 0.3, (5600, 64)), 0, 1)
-    km = dc.PrivateKMeans("auto", 1.0, dc.Domain.box([0] * 64, 1), random_state=1).fit(X)
+    km = dc.PrivateKMeans("auto", 1.0, dc.Domain.box([0] * 64, 1), "lift", random_state=1).fit(X)
     assert km.synopsis_.lifted is not None
     assert km.suggestion_.n_clusters is None, km.suggestion_
 

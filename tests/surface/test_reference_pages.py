@@ -21,14 +21,15 @@ def test_every_room_has_a_page_and_every_page_a_room() -> None:
 
 
 def test_every_public_name_is_shown_with_its_docstring() -> None:
+    by_hand = SimpleNamespace(file=SimpleNamespace(generated_by=None))
     for path, names in hook.rooms().items():
         page = (DOCS / "reference" / f"{path.removeprefix('discreet.')}.md").read_text(encoding="utf-8")
-        made = hook.on_page_markdown(page)
+        made = hook.on_page_markdown(page, by_hand)
         assert names, path
         assert re.findall(r"^## (\S+) ", made, re.MULTILINE) == names
         for entry in made.split("\n## ")[1:]:
             assert re.search(r"\n```\n\n\w", entry), f"{path}: {entry.split()[0]} has no docstring"
-    index = hook.on_page_markdown((DOCS / "reference" / "index.md").read_text(encoding="utf-8"))
+    index = hook.on_page_markdown((DOCS / "reference" / "index.md").read_text(encoding="utf-8"), by_hand)
     assert all(f"[`{name}`]" in index for names in hook.rooms().values() for name in names)
 
 
@@ -52,7 +53,7 @@ def test_a_signature_is_one_that_python_reads() -> None:
 
 
 def test_a_chart_with_a_narrow_form_shows_it_on_a_phone() -> None:
-    page = SimpleNamespace(file=SimpleNamespace(abs_src_path=str(DOCS / "studies" / "frontier.md")))
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="studies/frontier.md"))
     wide = (
         '<p><img alt="a" src="../images/frontier-costs.svg" /> <img alt="b" src="../images/frontier-promise.svg" /></p>'
     )

@@ -16,7 +16,8 @@ from discreet import noise
 from discreet.local.mechanism import mechanism_from_dict, mechanisms
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("wire-format.md", "wire-mechanisms.md"))
+NAMES = ("wire-format.md", "wire-mechanisms.md", "wire-numbers.md")
+PAGE = "".join((DOCS / name).read_text(encoding="utf-8") for name in NAMES)
 
 
 def vectors(name: str) -> Any:

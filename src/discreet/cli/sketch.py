@@ -94,15 +94,16 @@ def show_overlap(result: Any) -> None:
 def show_plan(result: Any) -> None:
     """Show the mechanisms, best first."""
     found, given = result.artifact, result.job.parameters
-    title = f"epsilon {given['epsilon']:g}, {given['domain_size']:,} values, {given['reports']:,} reports: best first"
+    what = f"{given['domain_size']:,} values" if "domain_size" in given else "a number"
+    title = f"epsilon {given['epsilon']:g}, {what}, {given['reports']:,} reports: best first"
     rows = found.to_rows()
-    texts = ("mechanism", "settings")
+    texts = ("mechanism", "settings", "estimates")
     shown = {name: [row[name] for row in rows] for name in rows[0] if name != "notes"}
     shown = {name: cells for name, cells in shown.items() if any(cells)}
     show_table(title, [*shown], zip(*shown.values(), strict=True), right=[n for n in shown if n not in texts])
     notes: dict[str, list[str]] = {}
     for row in rows:
-        if row["notes"] and row["mechanism"] not in notes.setdefault(row["notes"], []):
+        if row.get("notes") and row["mechanism"] not in notes.setdefault(row["notes"], []):
             notes[row["notes"]].append(row["mechanism"])
     for note, mechanisms in notes.items():
         console.print(f"[dim]{escape(', '.join(mechanisms))}: {escape(note)}.[/]", highlight=False)

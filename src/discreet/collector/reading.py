@@ -153,12 +153,18 @@ def shuffled_promise(task: Task) -> dict[str, Any]:
     bound = shuffled(task.mechanism, shuffle.honest, float(shuffle.delta))
     day = bound.repeated(int(task.per_day.exact // task.epsilon.exact))  # type: ignore[attr-defined]
     facts["collector_alone"] = [{"reports": b.reports, "epsilon": b.epsilon, "delta": b.delta} for b in (bound, day)]
-    alone = f"Against the collector alone: ε = {at_most(bound.epsilon, 3)} with δ = {bound.delta:.2g} per report"
+    alone = (
+        f"Against the collector alone: ε = {at_most(bound.epsilon, 3)} with δ = {at_most(bound.delta, 2)} per report"
+    )
     if day.reports > 1:
-        alone += f", ε = {at_most(day.epsilon, 3)} with δ = {day.delta:.2g} for the {day.reports} reports of a day"
+        alone += (
+            f", ε = {at_most(day.epsilon, 3)} with δ = {at_most(day.delta, 2)} for the {day.reports} reports of a day"
+        )
+    few = " So few honest devices add almost nothing; assume more of them in a larger batch."
     return facts | {"sentences": [
         both,
-        f"{alone} (neighbours: {bound.neighbours}). The cost of further reports adds up.",
+        f"{alone} (neighbours: {bound.neighbours}). The cost of further reports adds up."
+        f"{few if bound.epsilon > 0.9 * local else ''}",
         "The second promise assumes that shuffler and collector do not collude, and that every batch has reports of at "
         f"least {shuffle.honest:,} honest devices, one each.",
     ]}  # fmt: skip

@@ -307,15 +307,14 @@ class Job:
         Everything that can be checked without the data is checked first. Outputs are written when all are made, except
         releases that an account was charged for, which are written at once.
         """
+        done: JobResult = self._do(self._signed if "sign" in self.parameters else lambda work: work.run(self))
+        return done
+
+    def _signed(self, work: Any) -> JobResult:
         from discreet.jobs.signing import key_of, signed
 
-        def act(work: Any) -> JobResult:
-            key = self.__dict__["signer"] = key_of(self)
-            done: JobResult = work.run(self)
-            return done if key is None else signed(done, key)
-
-        done: JobResult = self._do(act)
-        return done
+        key = self.__dict__["signer"] = key_of(self)
+        return signed(work.run(self), key)
 
     def check(self) -> None:
         """Check everything that can be checked without opening the data."""

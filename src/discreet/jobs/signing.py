@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from discreet.jobs.job import Job, JobResult
 
 
-def key_of(job: Job) -> SigningKey | None:
+def key_of(job: Job) -> SigningKey:
     """Open the key that a job names; refuse outputs that cannot be read again."""
-    if "sign" not in job.parameters:
-        return None
     for name, place in job.places().items():
         if found := special(place):
             raise job.declared.wrong(name, job.outputs[name], f"a file if it is to be signed, and not a {found}")

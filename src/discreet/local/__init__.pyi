@@ -14,9 +14,11 @@ from .numbers.square_wave import SquareWave as SquareWave
 from .oracles.direct import DirectResponse as DirectResponse
 from .oracles.hadamard_response import HadamardResponse as HadamardResponse
 from .oracles.local_hashing import LocalHashing as LocalHashing
+from .oracles.own import OwnOracle as OwnOracle
 from .oracles.projective import ProjectiveGeometry as ProjectiveGeometry
 from .oracles.subset import SubsetSelection as SubsetSelection
 from .oracles.unary import UnaryEncoding as UnaryEncoding
+from .planning.numbers import plan_numbers as plan_numbers
 from .planning.plan import Plan as Plan
 from .planning.plan import plan as plan
 from .planning.shuffling import ShuffledBound as ShuffledBound
@@ -61,6 +63,7 @@ __all__ = [
     "MeanResponse",
     "MeanVector",
     "Memo",
+    "OwnOracle",
     "Plan",
     "PrefixExtension",
     "ProjectiveGeometry",
@@ -76,6 +79,7 @@ __all__ = [
     "UnaryEncoding",
     "consistent",
     "plan",
+    "plan_numbers",
     "shuffled",
     "write_frame",
 ]

@@ -77,7 +77,7 @@ class Mechanism(DeclaredValue):
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
-        if cls.NAME:
+        if "NAME" in cls.__dict__:
             parameters.register(cls)
 
     def __post_init__(self) -> None:

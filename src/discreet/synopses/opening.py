@@ -26,6 +26,7 @@ from discreet.core import (
     SURE,
     Categorical,
     Domain,
+    FloatArray,
     Guarantee,
     IntArray,
     Person,
@@ -70,7 +71,8 @@ class OpenRelease:
 
     ``source`` is the table, matched with ``domain``: the columns that may be released, of all ``declared`` ones.
     ``gate`` is the only way to publish anything about the rows. ``n_rows`` is noisy (with ``n_rows_variance``) or
-    public. ``counts`` are raw counts of a grid that was known beforehand: as sensitive as the rows.
+    public. ``counts`` are raw counts of a grid that was known beforehand: as sensitive as the rows. ``parts`` are noisy
+    counts of disjoint parts of the table that add up to ``n_rows``, if a method asked for them.
     """
 
     source: engines.Source
@@ -81,6 +83,7 @@ class OpenRelease:
     n_rows_variance: float | None = None
     assumptions: tuple[str, ...] = ()
     counts: CellCounts | None = None
+    parts: FloatArray | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)  # about the guess and the check, for the guarantee
     weights: Weights | None = None
 
@@ -155,6 +158,7 @@ def open_release(
     expect_rows: Any = None,
     check_first: Any = None,
     keys: Callable[[Gate, engines.Source], Domain] | None = None,
+    parts: Callable[[Domain], Callable[[engines.Source], IntArray] | None] | None = None,
 ) -> OpenRelease:
     """Check the arguments that all central methods share, and estimate the number of rows with noise.
 
@@ -163,14 +167,16 @@ def open_release(
     ``select`` returns the columns that take part, ``gaussian`` decides whether Gaussian noise is better; both see
     public values only. Without ``copies`` weights are a column like others. With ``size_share=None`` the method
     estimates the number of rows itself. A wrong ``n_rows`` costs accuracy, never privacy. ``keys`` pays for categories
-    that are selected privately, with ``delta`` and a share of ε, and returns the domain that declares them.
+    that are selected privately, with ``delta`` and a share of ε, and returns the domain that declares them. ``parts``
+    returns a function that counts the rows in disjoint parts: then these counts are published instead of their sum.
 
     Privacy
     -------
-    Neighbours: add or remove one row. The number of rows with a cell changes by at most 1; it gets discrete Laplace
-    noise of scale 1/(share ε), or discrete Gaussian noise for that share of ρ. Price: that share, or nothing with a
-    public number. Counts that are handed on are raw; the method that releases them pays for them. If the unit is a
-    person, all of this is said of the bounded table at ε/rows, or ρ/rows² (Bun and Steinke 2016, proposition 1.9).
+    Neighbours: add or remove one row. The number of rows with a cell changes by at most 1, and so does the count of one
+    of several disjoint parts; each gets discrete Laplace noise of scale 1/(share ε), or discrete Gaussian noise for
+    that share of ρ. Price: that share, or nothing with a public number. Counts that are handed on are raw; the
+    method that releases them pays for them. If the unit is a person, all of this is said of the bounded table at
+    ε/rows, or ρ/rows² (Bun and Steinke 2016, proposition 1.9).
     """
     wanted = Wanted.read(epsilon, rho, None if keys else delta, n_rows)
     share, public, stream = _shared(wanted, random_state, n_rows, size_share)
@@ -228,6 +234,11 @@ def open_release(
     if size_share is None:
         return opening
     known, read = None if grid is None else grid(axes), []
+    divided = None if parts is None else parts(axes)
+    if divided is not None:
+        each = gate.counts("number of rows, in parts", lambda: divided(source), gate.left * share)
+        spread, values = len(each.values) * each.variance, np.asarray(each.values, np.float64)
+        return dataclasses.replace(opening, n_rows=float(values.sum()), n_rows_variance=spread, parts=values)
 
     def rows() -> int:
         batch = batch_rows(len(axes))

@@ -36,7 +36,7 @@ def test_the_published_vectors_are_what_the_library_makes() -> None:
     file = json.loads(VECTORS.read_text())
     assert file == json.loads(json.dumps(wire_vectors.vectors()))
     there = {json.loads(entry["task"])["mechanism"]["mechanism"] for entry in file["tasks"]}
-    others = {"prefix-extension", "square-wave", "mean-response", "mean-vector"}
+    others = {"prefix-extension", "own-oracle", "square-wave", "mean-response", "mean-vector"}
     assert there == {row.mechanism for row in dc.local.plan(epsilon=2, domain_size=100, n=1000)} | others
 
 

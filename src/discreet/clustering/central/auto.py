@@ -10,16 +10,19 @@ study optimal-grid; TIGHT_FACTOR knowing the public set Birch2); some bound time
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from discreet.clustering.leaves.columns import distance_units
 from discreet.clustering.leaves.mixture import MIXTURE_WORK
-from discreet.core import Categorical, Domain, checks
+from discreet.core import Categorical, Domain, FloatArray, IntArray, checks
 from discreet.core.budget import Epsilon, Price, Rho
 from discreet.engines import GridMap, Source
+from discreet.engines.passes import NORM_CELLS, REACH, Groups, Lattice, NormMap, batch_rows
 from discreet.mechanisms import Gate
 from discreet.synopses import TYPICAL_OFFSET, Synopsis, rate_of
 from discreet.synopses.boxes.grid import least_parts, rugnik_root
@@ -45,9 +48,10 @@ TIGHT_ROWS, TIGHT_DOMAIN = 0.95, 0.15
 TIGHT_FACTOR = 1.6
 #: With more axes: a coarse grid with means up to this z, with so many cells per cluster, and a tree from there on
 #: (``benchmarks/tuning/rich.py``). On the axes of a projection both do equally well. From `MANY_AXES` on a grid has no
-#: more cells than have rows for a mean of their own (times CELLS_PER_MEAN): a cell that is mostly noise tells nothing
-#: of the axes that it does not cut, and with a single cell the release is one private mean (``tuning/few.py``).
-RICH, RICH_ON_AXES, CELLS_PER_CLUSTER, CELLS_PER_MEAN = 6.0, 12.0, 8, 1.0
+#: more cells than have rows for a mean of their own (times CELLS_PER_MEAN), nor than x²/d (times CELLS_FOR_ROWS), with
+#: x the means that all rows have rows for: a cut shows one axis of d and adds noise to all. With a single cell the
+#: release is one private mean (``tuning/few.py``).
+RICH, RICH_ON_AXES, CELLS_PER_CLUSTER, CELLS_PER_MEAN, CELLS_FOR_ROWS = 6.0, 12.0, 8, 1.0, 4.0
 #: Share of a tree's budget for its structure: with more axes means cost more, and leaves should be fewer.
 SOME_AXES, SOME_AXES_SHARE, TREE_SHARE = 5, 0.12, 0.06
 DEEPEST = 40
@@ -58,11 +62,19 @@ MANY_ROWS, BROAD, ROWS_PER_CELL, BROAD_CELLS = 4e6, 5, 3.0, 2**16
 SHALLOW = 24
 #: A projection (`lift.py`) from `MANY_AXES` on, if z is at least `LIFT_FROM`, or `LIFT_AXES` over the number of axes if
 #: that is more; with Gaussian noise a smaller z is enough (by `like_pure`).
-MANY_AXES, LIFT_FROM, LIFT_AXES, LIFT_FROM_GAUSSIAN = 12, 2.0, 128, 0.1
-#: A smaller z is enough if rows are within this part of half the domain's diagonal from its middle or from 0, as noise
-#: then follows from a ball smaller than the domain. The part is smaller if all rows together make few means
-#: (`narrow_part`; ``benchmarks/tuning/few.py``).
-NARROW, NARROW_FROM = 0.7, 5.0
+MANY_AXES, LIFT_FROM, LIFT_AXES, LIFT_FROM_GAUSSIAN = 12, 2.0, 256, 0.1
+#: Where most rows are, by noisy counts (`parts_of`): within the first part of half the domain's diagonal from its
+#: middle or from 0 (narrow), within the second from the middle, or nearer to 0 than to the middle. Then less z will do
+#: for a projection, whose noise follows from a ball smaller than the domain, and for a tree, as a grid has most rows in
+#: few cells. Near 0 a tree is also better with more axes, up to a number of them and from x on (``tuning/few.py``).
+NARROW, AROUND = 0.3, 0.45
+LIFT_WHERE = {"narrow": 0.2, "around middle": 0.15, "near zero": 0.5}
+RICH_WHERE = {"narrow": 0.1, "near zero": 0.5}
+TREE_AXES, TREE_FROM = 35, 5.0
+#: Counts with fewer rows, times their price, do not show where rows are. 0 must be as far from the middle.
+SEEN, FAR_ZERO = 3.0, 0.7
+#: What they cost if the number of rows is public, and how many there are.
+PARTS_SHARE, N_PARTS = Fraction(3, 100), 4
 
 
 @dataclass(frozen=True)
@@ -86,23 +98,24 @@ class Choice:
 
 
 def choose(
-    n_rows: float, domain: Domain, n_clusters: int, price: Price | float, tight: bool = False, *, narrow: bool = False
+    n_rows: float, domain: Domain, n_clusters: int, price: Price | float, tight: bool = False, *, where: str = ""
 ) -> Choice:
     """Choose a synopsis for k-means.
 
     ``n_rows`` is noisy or public; ``price`` is what is left for one row (a float is an ε). ``tight`` says that clusters
-    occupy a small part of the domain (`finds_tight`), ``narrow`` that rows of many columns lie near its middle.
+    occupy a small part of the domain (`finds_tight`), ``where`` in which part of it most rows are (`most_rows`).
     """
     price = price if isinstance(price, (Epsilon, Rho)) else Epsilon(checks.budget("epsilon", price))
     like = like_pure(price, len(domain))
-    if may_lift(domain) and like < math.inf and (narrow or has_rows_to_lift(n_rows, domain, n_clusters, price)):
+    if may_lift(domain) and like < math.inf and has_rows_to_lift(n_rows, domain, n_clusters, price, where):
         return Choice("lift", {"n_clusters": n_clusters})
-    return boxes(n_rows, domain, n_clusters, like, tight)
+    return boxes(n_rows, domain, n_clusters, like, tight, where=where)
 
 
 def boxes(
-    n_rows: float, domain: Domain, n_clusters: int, epsilon: float, tight: bool = False, rich: float | None = None
-) -> Choice:
+    n_rows: float, domain: Domain, n_clusters: int, epsilon: float, tight: bool = False, rich: float | None = None,
+    where: str = "",
+) -> Choice:  # fmt: skip
     """Choose a synopsis of boxes, as `choose` does for few axes or few rows; ``rich`` in the place of `RICH`."""
     d = len(domain)
     x = n_rows * epsilon / n_clusters
@@ -111,10 +124,10 @@ def boxes(
         large = n_rows >= MANY_ROWS
         # A cell for missing values on every axis would multiply the cells.
         whole = is_whole(domain)
-        if whole and x < (RICH if rich is None else rich) * rows_for_a_mean(d):
+        if whole and not is_rich(x / rows_for_a_mean(d), d, n_clusters, rich, where):
             n_cells: float = CELLS_PER_CLUSTER * n_clusters
             if rich is None and d >= MANY_AXES:
-                n_cells = min(n_cells, max(1.0, CELLS_PER_MEAN * x / rows_for_a_mean(d) * n_clusters))
+                n_cells = min(n_cells, cells_for(x / rows_for_a_mean(d) * n_clusters, d))
             parts = coarse_parts(domain, n_cells)
             steps = refinement(x, n_axes=d, parts=min(parts), work=math.prod(parts) * n_clusters, means=True)
             return Choice("grid", {"rule": parts, "n_clusters": n_clusters, "leaf_means": True}, steps)
@@ -149,18 +162,57 @@ def may_lift(domain: Domain) -> bool:
     return len(domain) >= MANY_AXES and is_whole(domain)
 
 
-def has_rows_to_lift(n_rows: float, domain: Domain, n_clusters: int, price: Price) -> bool:
-    """Return whether a cluster has rows for a projection, wherever they lie."""
+def cells_for(x: float, n_axes: int) -> float:
+    """Return how many cells of a coarse grid are worth their noise, with rows for x means."""
+    return max(1.0, min(CELLS_PER_MEAN * x, CELLS_FOR_ROWS * x**2 / n_axes))
+
+
+def is_rich(z: float, n_axes: int, n_clusters: int, rich: float | None, where: str) -> bool:
+    """Return whether a tree is better than a coarse grid."""
+    if rich is not None:
+        return z >= rich
+    if n_axes < MANY_AXES:
+        return z >= RICH * RICH_WHERE.get(where, 1.0)
+    return z >= RICH or (where == "near zero" and n_axes < TREE_AXES and z * n_clusters >= TREE_FROM)
+
+
+def has_rows_to_lift(n_rows: float, domain: Domain, n_clusters: int, price: Price, where: str = "") -> bool:
+    """Return whether a cluster has rows for a projection."""
     d = len(domain)
     z = n_rows * like_pure(price, d) / n_clusters / rows_for_a_mean(d)
-    return z >= (LIFT_FROM_GAUSSIAN if isinstance(price, Rho) else max(LIFT_FROM, LIFT_AXES / d))
+    if isinstance(price, Rho):
+        return z >= LIFT_FROM_GAUSSIAN
+    return z >= max(LIFT_FROM, LIFT_AXES / d) * LIFT_WHERE.get(where, 1.0)
 
 
-def narrow_part(n_rows: float, domain: Domain, n_clusters: int, price: Price) -> float:
-    """Return within which part of half the diagonal rows must lie for a projection to be better than a coarse grid."""
-    d = len(domain)
-    x = max(n_rows, 0.0) * like_pure(price, d) / rows_for_a_mean(d)
-    return NARROW * x / (x + NARROW_FROM)
+def parts_of(domain: Domain, scale: str) -> Callable[[Source], IntArray] | None:
+    """Return what counts narrow rows, others around the middle, elsewhere and near 0; for more than `FEW_AXES` only."""
+    if len(domain) <= FEW_AXES or not is_whole(domain):
+        return None
+    lattice = Lattice(domain, distance_units(domain, scale))
+    zero = lattice.points(np.zeros((1, len(domain))))
+    # In a domain about 0 it says nothing to be near it.
+    far = np.linalg.norm(zero) >= FAR_ZERO * REACH
+    places = np.concatenate([np.zeros_like(zero), zero]) if far else np.zeros_like(zero)
+    norms = NormMap(Groups(lattice, places), by_group=True)
+    near, around = (int(part * NORM_CELLS / 2) for part in (NARROW, AROUND))
+
+    def read(source: Source) -> IntArray:
+        found = source.count(norms, batch_size=batch_rows(len(domain)))
+        group, length = found.cells // NORM_CELLS, found.cells % NORM_CELLS
+        part = np.where(length < near, 0, np.where(group == 1, 3, np.where(length < around, 1, 2)))
+        return np.bincount(part, found.counts, N_PARTS).astype(np.int64)
+
+    return read
+
+
+def most_rows(parts: FloatArray, n_rows: float, variance: float) -> str:
+    """Return where most rows are by the noisy counts of `parts_of`; nothing if noise hides it. Post-processing."""
+    if n_rows < SEEN * math.sqrt(variance / 2):
+        return ""
+    narrow, around, _, zero = parts / n_rows
+    held = {"narrow": narrow, "around middle": narrow + around, "near zero": narrow + zero}
+    return next((name for name, share in held.items() if share >= 0.5), "")
 
 
 def on_axes(n_rows: float, domain: Domain, n_groups: int, price: Price) -> tuple[Choice, bool]:

@@ -45,9 +45,6 @@ FIRST_QUANTILE, QUANTILE, LAST_QUANTILE = 0.6, 0.9, 0.75
 #: A quantile is lowered until missing the cells beyond it costs `SURE` in the exponent; before that its share is
 #: raised, up to so many times, until it has these rows times ε.
 RADIUS_CELLS, OCTAVES, LATER_OCTAVES, ROOM, SURE, RADIUS_ROWS, RADIUS_MORE = 2**12, 8, 3, 1.0, 8.0, 36.0, 8.0
-#: The count of rows near a public place (`finds_narrow`) has a price that makes its noise one in so many rows, up to a
-#: share of the budget.
-NEAR_ROWS, NEAR_SHARE = 10.0, 0.06
 #: Above this noise (`added_noise`) a lift of more groups than clusters says nothing. Then there are k groups, for this
 #: share, clipped at this quantile, and their means get all that is left.
 LIFT_NOISE, DIRECT_SHARE, DIRECT_CENTRE, DIRECT_QUANTILE, GROUP_NOISE = 0.35, 0.2, 0.12, 0.6, 0.1
@@ -156,33 +153,6 @@ def check(domain: Domain, declared: Sequence[str] = ()) -> None:
 def gaussian_lift(domain: Domain, pure: Epsilon, rho: Rho) -> bool:
     """Return whether sums have less noise for ρ than for ε: 1/(2ρ) against (d + 2)/ε², of a ball of radius 1."""
     return not pure.infinite and pure.as_rho() < rho * (len(domain) + 2)
-
-
-def finds_narrow(opening: OpenRelease, scale: str, part: float) -> bool:
-    """Publish the answer to: are most rows within this part of half the diagonal from the middle, or from 0?
-
-    Privacy
-    -------
-    Neighbours: add or remove one row, which changes the count of rows near a place by 1: noise of scale 1/ε_p costs
-    ε_p for each of at most two places. ε_p is such that n ε_p is `NEAR_ROWS`, by the public or noisy number n of rows.
-    If that is more than `NEAR_SHARE` of what is left, nothing is read or paid, and the answer is no.
-    """
-    lattice, gate = Lattice(opening.domain, distance_units(opening.domain, scale)), opening.gate
-    price = Epsilon(Fraction(math.ceil(NEAR_ROWS / max(opening.n_rows, 1.0) * _SHARE_STEPS), _SHARE_STEPS))
-    if price.shown > NEAR_SHARE * gate.left.pure().shown:
-        return False
-    steps = int(part * NORM_CELLS / 2)
-    found = False
-    for label, place, _ in _public_places(lattice):
-        norms = NormMap(Groups(lattice, place))
-
-        def read(norms: NormMap = norms) -> IntArray:
-            counts = opening.source.count(norms, batch_size=_batch_rows(len(opening.domain)))
-            return np.array([counts.counts[counts.cells < steps].sum()])
-
-        near = gate.counts(label.replace("radius", "rows near", 1).replace(" around", "", 1), read, price)
-        found |= bool(near.values[0] >= FIRST_QUANTILE * opening.n_rows)
-    return found
 
 
 def _public_places(lattice: Lattice) -> list[tuple[str, FloatArray, float]]:

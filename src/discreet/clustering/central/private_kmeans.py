@@ -209,6 +209,8 @@ class PrivateKMeans(Declared, Centers):
     def _release(self, X: Any) -> tuple[OpenRelease, auto.Choice, Synopsis]:
         named, fits, select = self._settings()
         shape = {"grid": lambda domain: _known_grid(domain, named), "gaussian": _gaussian(named)}
+        if named is None:
+            shape["parts"] = lambda domain: auto.parts_of(domain, self.scale)
         opening = open_for(self, X, check=fits, select=select, **shape)
         choice = named or choice_for(opening, self._planned_clusters(), self.scale)
         built = _build(choice, opening, self.scale, self.n_init)
@@ -253,16 +255,30 @@ def _named(released: Synopsis, opening: OpenRelease) -> Synopsis:
 
 
 def choice_for(opening: OpenRelease, n_clusters: int, scale: str = "none") -> auto.Choice:
-    """Choose a method; what that takes of the rows is published first."""
-    facts, gate = (opening.n_rows, opening.domain, n_clusters), opening.gate
-    price = gate.left  # in ρ for many axes only
-    if auto.may_lift(opening.domain) and not auto.has_rows_to_lift(*facts, price):
-        narrow = lift.finds_narrow(opening, scale, auto.narrow_part(*facts, price))
-        return auto.choose(*facts, gate.left, narrow=narrow)
-    tight = gate.pure and auto.wants_probe(*facts, price.shown) and auto.finds_tight(
-        opening.source, opening.domain, opening.n_rows, n_clusters, gate
+    """Choose a method; what that takes of the rows is published first.
+
+    Privacy
+    -------
+    Neighbours: add or remove one row. Counts of disjoint parts (`auto.parts_of`) were published in the place of the
+    number of rows; if that is public, they cost `PARTS_SHARE` of what is left, or nothing if they would change nothing.
+    Looking for tight clusters: `auto.finds_tight`.
+    """
+    n, gate, facts = opening.n_rows, opening.gate, (opening.domain, n_clusters)
+    if (read := auto.parts_of(opening.domain, scale)) is not None:
+        parts, spread = opening.parts, (opening.n_rows_variance or 0.0) / auto.N_PARTS
+        if parts is not None:  # many parts are empty: without their noise below 0 the number of rows is known better
+            n = float(np.maximum(parts, 0.0).sum())
+        else:
+            first, *others = (auto.choose(n, *facts, gate.left, where=where) for where in ("", *auto.LIFT_WHERE))
+            if all(other == first for other in others):
+                return first
+            found = gate.counts("rows, in parts", lambda: read(opening.source), gate.left * auto.PARTS_SHARE)
+            parts, spread = found.values, found.variance
+        return auto.choose(n, *facts, gate.left, where=auto.most_rows(parts, n, spread))
+    tight = gate.pure and auto.wants_probe(n, *facts, gate.left.shown) and auto.finds_tight(
+        opening.source, opening.domain, n, n_clusters, gate
     )  # fmt: skip
-    return auto.choose(*facts, gate.left, tight)
+    return auto.choose(n, *facts, gate.left, tight)
 
 
 def planned(

@@ -42,7 +42,7 @@ _PREFLIGHT = [
 _TASKS = "/v1/tasks/"
 #: Seconds between two checks for new tasks.
 _LOOK = 0.5
-_AGAIN, DONE = b'{"counted":0,"known":true}', b'{"taken":true}'
+_AGAIN, _DONE = b'{"counted":0,"known":true}', b'{"taken":true}'
 #: The head of a batch: version, name, reports that the shuffler deleted so far, code.
 _NAME, _LOST, _CODE = 17, 25, 57
 BATCH, RECEIPT = b"\x10", b"taken"
@@ -77,6 +77,9 @@ class Entry:
 class App:
     """The application; one object per process, which opens its store when it starts."""
 
+    #: True for a shuffler.
+    mixes = False
+
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.numbers = metrics.Numbers()
@@ -90,15 +93,15 @@ class App:
         # Estimates may be slow; checks for tasks must not wait for them.
         self._pool, self._looking = ThreadPoolExecutor(1, "reader"), ThreadPoolExecutor(1, "looker")
         self._opening = ThreadPoolExecutor(1, "opener")
-        self._token = b"" if settings.to is not None else settings.token().encode("ascii")
+        self._token = b"" if self.mixes else settings.token().encode("ascii")
 
     # ---- the life of a process
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
         end_with_parent()
         self.store: Store = self.opened()
-        checks = self.settings.to is None
-        self.committer = Committer(self.store, loop, most_waiting=self.settings.most_waiting, checks=checks)
+        most = self.settings.most_waiting
+        self.committer = Committer(self.store, loop, most_waiting=most, checks=not self.mixes)
         self.operator = Operator(self.store, self.committer)
         self._learn()
         if self.settings.simulated is not None:
@@ -174,7 +177,7 @@ class App:
             self._refuse_post(entry, proto, *_BUSY)
         elif batch:
             await self._take_batch(entry, now, scope, proto)
-        elif entry.shuffle is not None and self.settings.to is None:
+        elif entry.shuffle is not None and not self.mixes:
             text = "this task takes reports from its shuffler only; send sealed frames there"
             self._refuse_post(entry, proto, 403, "shuffled", text)
         else:
@@ -187,7 +190,7 @@ class App:
             self._refuse_post(entry, proto, *data)
             return
         try:
-            key, n, reports = split_frame(entry.size, data)
+            key, n, reports = self._split(entry, data)
         except FormatError as error:
             self._refuse_post(entry, proto, 400, error.reason, str(error))
             return
@@ -195,20 +198,26 @@ class App:
             text = "more reports per second than this task takes; send the same frame again later"
             self._refuse_post(entry, proto, 429, "rate", text, ("retry-after", "1"))
             return
-        period = int((now - entry.opens) // entry.period)
-        (outcome,) = await self.committer.put(entry.held, Post(entry.digest, period, key, n, reports))
+        # A shuffler keeps no time. A frame that came again, in any batch, would mark its device: it forgets none.
+        period = 0 if self.mixes else int((now - entry.opens) // entry.period)
+        post = Post(entry.digest, period, key, n, reports, for_ever=self.mixes)
+        (outcome,) = await self.committer.put(entry.held, post)
         if outcome is Outcome.NEW:
             self.numbers.took(entry.digest, n)
-            proto.response_bytes(200, TAKEN, b'{"counted":%d}' % n)
+            proto.response_bytes(200, TAKEN, _DONE if self.mixes else b'{"counted":%d}' % n)
         elif outcome is Outcome.AGAIN:
             self.numbers.again[entry.digest] += 1
-            proto.response_bytes(200, TAKEN, _AGAIN)
+            proto.response_bytes(200, TAKEN, _DONE if self.mixes else _AGAIN)
         elif outcome is Outcome.OTHER:
             self._refuse_post(entry, proto, 409, "key", "this key was used for other reports; a key is for one frame")
         elif isinstance(outcome, FormatError):
             self._refuse_post(entry, proto, 400, outcome.reason, str(outcome))
         else:
             self._refuse_post(entry, proto, *UNWRITTEN)
+
+    def _split(self, entry: Entry, data: bytes) -> tuple[bytes, int, bytes]:
+        """Return key, number and bytes of the reports of a frame."""
+        return split_frame(entry.size, data)
 
     async def _take_batch(self, entry: Entry, now: float, scope: Any, proto: Any) -> None:
         """Open the frames of a shuffler's batch, write all of them at once, and answer the same for any content.
@@ -261,7 +270,7 @@ class App:
         if lost := int.from_bytes(head[_NAME:], "little"):
             self.store.note_lost(digest, lost)
         if 0 < len(content) < size * entry.shuffle.batch:
-            raise FormatError(f"a batch of fewer than {entry.shuffle.batch:,} frames", reason="small")
+            raise FormatError(f"a batch with less than its {entry.shuffle.batch:,} frames", reason="small")
         if not content or self.store.knows(digest, head[1:_NAME]):
             return [], 0, receipt
         posts, bad = [Post(digest, period, head[1:_NAME], 0, b"", for_ever=True)], 0

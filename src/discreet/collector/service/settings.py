@@ -1,6 +1,5 @@
 """Settings of a collector or a shuffler, its keys, and the limits it enforces."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -8,11 +7,11 @@ from typing import Any
 
 from discreet import noise
 from discreet.collector.stores.base import Store, open_store, sync
-from discreet.core import NewFile, write_whole
+from discreet.core import NewFile, write_whole, writing
 from discreet.errors import DataSourceError
 from discreet.local.tasks import private_key
 
-TOKEN, KEYS, USED = "operator.token", "sealing.keys", "sealing.used"
+TOKEN, KEYS = "operator.token", "sealing.keys"
 _SHORTEST = 16
 
 
@@ -72,25 +71,51 @@ def sealing_keys(folder: str | Path, *, new: bool = False) -> dict[str, Any]:
     Tasks name a public key, so a new key serves new tasks. Remove the line of an old key when its tasks are closed:
     no one can open their frames any more.
     """
-    path = Path(folder).expanduser() / KEYS
+    lines = _key_lines(folder)
+    if new:
+        lines.append([private_key().private_bytes_raw().hex()])
+        _write_keys(folder, lines)
     try:
-        lines = path.read_text(encoding="ascii").split() if path.exists() else []
-        found = [private_key(bytes.fromhex(line)) for line in lines]
-        if new:
-            found.append(private_key())
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_private(path, [key.private_bytes_raw().hex() for key in found])
-    except OSError as error:
-        raise DataSourceError(f"data: cannot read {str(path)!r} ({error.strerror}); check the folder") from None
+        found = [private_key(bytes.fromhex(line[0])) for line in lines]
     except ValueError:
-        raise DataSourceError(f"data: {str(path)!r} must hold one key of 64 hexadecimal digits per line") from None
+        raise DataSourceError(f"data: {KEYS!r} must hold one key of 64 hexadecimal digits per line") from None
     return {key.public_key().public_bytes_raw().hex(): key for key in found}
 
 
-def write_private(path: Path, lines: Sequence[str]) -> None:
-    """Write a file for its owner alone; when this returns it is on the disk."""
-    with NewFile(path, private=True, durable=True) as out:
-        out.file.write("".join(f"{line}\n" for line in lines).encode("ascii"))
+def bind_key(folder: str | Path, public: str, store: str) -> None:
+    """Note which store remembers the frames of a shuffler's key; refuse a key of another store.
+
+    A store that was lost would take frames again that someone recorded, and the second batch with a frame would show
+    whose it is.
+    """
+    lines = _key_lines(folder)
+    line = lines[list(sealing_keys(folder)).index(public)]
+    if line[1:] not in ([], [store]):
+        raise DataSourceError(
+            f"the store that took frames for the key {public} is gone: remove the key from {KEYS!r}, make a new one "
+            "with discreet collect key --new, and create new tasks"
+        )
+    if not line[1:]:
+        line.append(store)
+        _write_keys(folder, lines)
+
+
+def _key_lines(folder: str | Path) -> list[list[str]]:
+    path = Path(folder).expanduser() / KEYS
+    try:
+        return [line.split() for line in path.read_text(encoding="ascii").splitlines() if line.strip()]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        raise DataSourceError(f"data: cannot read {str(path)!r} ({error}); check the folder") from None
+
+
+def _write_keys(folder: str | Path, lines: list[list[str]]) -> None:
+    """Write the keys for their owner alone; when this returns they are on the disk."""
+    path = Path(folder).expanduser() / KEYS
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with writing(path), NewFile(path, private=True, durable=True) as out:
+        out.file.write("".join(f"{' '.join(line)}\n" for line in lines).encode("ascii"))
         out.keep()
     sync(path.parent)
 

@@ -10,15 +10,14 @@ import logging
 import threading
 from hashlib import sha256
 from hmac import compare_digest
-from pathlib import Path
 from typing import Any
 
 from discreet.collector.service import metrics
-from discreet.collector.service.app import BATCH, DONE, RECEIPT, TAKEN, UNWRITTEN, App, Entry, refuse, taken
-from discreet.collector.service.settings import USED, Bucket, sealing_keys, write_private
-from discreet.collector.stores.base import LOST, Outcome, Post
+from discreet.collector.service.app import BATCH, RECEIPT, App, Entry, refuse, taken
+from discreet.collector.service.settings import Bucket, bind_key, sealing_keys
+from discreet.collector.stores.base import LOST
 from discreet.collector.stores.batches import BatchStore
-from discreet.errors import DiscreetError, FormatError
+from discreet.errors import DataSourceError, DiscreetError, FormatError
 from discreet.local import Task
 from discreet.local.tasks import LAYER, OUTER, asked, batch_code, sealed_size, unseal
 
@@ -36,6 +35,7 @@ class StillAsking(Exception):
 class Shuffler(App):
     """The application of a shuffler."""
 
+    mixes = True
     store: BatchStore
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -45,9 +45,7 @@ class Shuffler(App):
         self._ends = threading.Event()
         self._told: dict[str, int] = {}
         super().__rsgi_init__(loop)
-        self._note_used()
-        self._forwarder = threading.Thread(target=self._forward, name="forwarder", daemon=True)
-        self._forwarder.start()
+        threading.Thread(target=self._forward, name="forwarder", daemon=True).start()
 
     def __rsgi_del__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._ends.set()
@@ -79,41 +77,15 @@ class Shuffler(App):
         if status == 200 and sha256(text).hexdigest() == digest:
             try:
                 task = Task.from_json(text)
-                own = None if task.shuffle is None else sealing_keys(self.settings.data).get(task.shuffle.shuffler)
-                if own is not None and self._remembers(task.shuffle.shuffler):
-                    self.store.create(task)
-                    self._note_used()
-                    self._learn()
-                elif own is None:
+                if task.shuffle is None or task.shuffle.shuffler not in sealing_keys(self.settings.data):
                     log.warning("task %s names another shuffler", digest[:12])
-            except FormatError as error:
+                else:
+                    bind_key(self.settings.data, task.shuffle.shuffler, self.store.born)
+                    self.store.create(task)
+                    self._learn()
+            except (FormatError, DataSourceError) as error:
                 log.warning("task %s: %s", digest[:12], error)
         return status in (200, 404)
-
-    def _remembers(self, key: str) -> bool:
-        """Return whether the store knows all that came for a key.
-
-        A store that was lost would take frames again that someone recorded, and the second batch with a frame would
-        show whose it is. So a key is not used with another store.
-        """
-        if key in self._used() and key not in self._served():
-            log.error("the store that took frames for the key %s is gone: remove the key, make a new one with discreet "
-                      "collect key --new, and create new tasks", key)  # fmt: skip
-            return False
-        return True
-
-    def _used(self) -> list[str]:
-        """Return the keys that served a task."""
-        path = Path(self.settings.data).expanduser() / USED
-        return path.read_text(encoding="ascii").split() if path.exists() else []
-
-    def _served(self) -> set[str]:
-        """Return the keys of the tasks in the store."""
-        return {held.task.shuffle.shuffler for held in self.store.tasks().values()}
-
-    def _note_used(self) -> None:
-        if new := sorted(self._served() - set(self._used())):
-            write_private(Path(self.settings.data).expanduser() / USED, [*self._used(), *new])
 
     async def __rsgi__(self, scope: Any, proto: Any) -> None:
         """Answer one request."""
@@ -123,34 +95,16 @@ class Shuffler(App):
             text = "the collector does not answer; send the same frame again later"
             refuse(proto, 503, "collector", text, ("retry-after", "5"))
 
-    async def _take(self, entry: Entry, now: float, scope: Any, proto: Any) -> None:
-        """Remove the outer layer of a frame, and answer when the rest is written."""
-        data = await self._body(scope, proto)
-        if isinstance(data, tuple):
-            self._refuse_post(entry, proto, *data)
-            return
+    def _split(self, entry: Entry, data: bytes) -> tuple[bytes, int, bytes]:
+        """Remove the outer layer of a frame; the key is a digest of the rest."""
         whole = sealed_size(entry.size) + LAYER
         if len(data) != whole:
-            self._refuse_post(entry, proto, 400, "length", f"a sealed frame of this task has {whole} bytes")
-            return
-        if entry.bucket is not None and not entry.bucket.take(1):
-            text = "more reports per second than this task takes; send the same frame again later"
-            self._refuse_post(entry, proto, 429, "rate", text, ("retry-after", "1"))
-            return
+            raise FormatError(f"a sealed frame of this task has {whole} bytes, not {len(data)}", reason="length")
         entry.key = entry.key or sealing_keys(self.settings.data).get(entry.shuffle.shuffler)
         inner = None if entry.key is None else unseal(entry.key, OUTER, entry.digest, data)
         if inner is None:
-            self._refuse_post(entry, proto, 400, "seal", "this frame is not sealed to the shuffler of its task")
-            return
-        # A frame that came again, in this batch or another, would mark its device: digests are kept until tasks end.
-        post = Post(entry.digest, 0, sha256(inner).digest()[:16], 1, inner, for_ever=True)
-        (outcome,) = await self.committer.put(entry.held, post)
-        if outcome is Outcome.NEW or outcome is Outcome.AGAIN:
-            if outcome is Outcome.NEW:
-                self.numbers.took(entry.digest, 1)
-            proto.response_bytes(200, TAKEN, DONE)
-        else:
-            self._refuse_post(entry, proto, *UNWRITTEN)
+            raise FormatError("a frame that is not sealed to the shuffler of its task", reason="seal")
+        return sha256(inner).digest()[:16], 1, inner
 
     async def _take_batch(self, entry: Entry, now: float, scope: Any, proto: Any) -> None:
         refuse(proto, 404, "path", "a shuffler takes single frames; there are no batches here")
@@ -216,6 +170,8 @@ class Shuffler(App):
         status, told, _ = asked(address, head + code + content, _PATIENCE)
         if status == 200 and not compare_digest(told, taken(batch_code(own, other, task.digest, RECEIPT + head))):
             status, told = None, b"an answer that is not the collector's"
+        if status == 410 and b'"closed"' not in told:
+            status = None  # a proxy's answer: nothing is deleted
         if status != 200:
             why = told[:200].decode("utf-8", "replace")
             log.warning("a batch of task %s waits: status %s %s", task.digest[:12], status, why)

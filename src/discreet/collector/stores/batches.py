@@ -26,7 +26,18 @@ class BatchStore(sqlite.SqliteStore):
     """The folder of a shuffler."""
 
     file = "shuffled.sqlite"
-    schema = sqlite._SCHEMA + "create table if not exists batch (name blob primary key, task integer, content blob);"
+    schema = (
+        sqlite._SCHEMA
+        + """
+create table if not exists batch (name blob primary key, task integer, content blob);
+insert or ignore into fact values ('born', lower(hex(randomblob(16))));
+"""
+    )
+
+    @property
+    def born(self) -> str:
+        """A random name of this store."""
+        return str(self._rows("select value from fact where name = 'born'")[0][0])
 
     def tidy(self, run: Run, *, all_of_it: bool = False) -> None:
         for held in self.tasks().values():

@@ -119,11 +119,18 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class NormMap:
-    """A cell map of the distance from a row to the centre of its group, in equal steps up to the domain's diagonal."""
+    """A cell map of the distance from a row to the centre of its group, in equal steps up to the domain's diagonal.
+
+    With ``by_group`` every group has cells of its own, one group after the other.
+    """
 
     groups: Groups
-    n_cells: ClassVar[int] = NORM_CELLS
+    by_group: bool = False
     by_row: ClassVar[bool] = True
+
+    @property
+    def n_cells(self) -> int:
+        return NORM_CELLS * (len(self.groups.centers) if self.by_group else 1)
 
     @property
     def domain(self) -> Domain:
@@ -134,8 +141,9 @@ class NormMap:
         points, kept = self.groups.lattice.rows(columns)
         ids = np.full(len(kept), -1, np.int64)
         found = np.empty(len(points), np.int64)
-        _norm_cells(points, self.groups.of(points), self.groups.centers, 2.0 * REACH / NORM_CELLS, found)
-        ids[kept] = np.minimum(found, NORM_CELLS - 1)
+        group = self.groups.of(points)
+        _norm_cells(points, group, self.groups.centers, 2.0 * REACH / NORM_CELLS, found)
+        ids[kept] = np.minimum(found, NORM_CELLS - 1) + (NORM_CELLS * group if self.by_group else 0)
         return ids
 
 

@@ -11,13 +11,15 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.core import writing
-from discreet.noise import RowOrder
+
+if TYPE_CHECKING:
+    from discreet.noise import RowOrder
 
 #: Rows that are held until they go to files, and rows of the tables that come back.
 _ROWS = 1 << 17

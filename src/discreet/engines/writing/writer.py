@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -39,7 +39,9 @@ from discreet.engines.tables.escapes import FACT, escaped
 from discreet.engines.writing.formats import DialectWriter, WorkbookWriter, workbook_package
 from discreet.engines.writing.shuffled import Shuffler
 from discreet.errors import DataSourceError
-from discreet.noise import RowOrder
+
+if TYPE_CHECKING:
+    from discreet.noise import RowOrder
 
 PARQUET = (".parquet", ".pq")
 #: What a table can be called that is written; a name without an ending is CSV.

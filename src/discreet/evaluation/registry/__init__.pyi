@@ -1,3 +1,4 @@
+from .local import of_mechanism as of_mechanism
 from .mechanisms import AuditedMechanism as AuditedMechanism
 from .mechanisms import audited_mechanism as audited_mechanism
 from .mechanisms import audited_mechanisms as audited_mechanisms

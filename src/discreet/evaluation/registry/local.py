@@ -12,6 +12,10 @@ from discreet.evaluation.audits.neighbours import NeighbourPair
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
 
 _KEY = 7
+#: A table of weights, and the values that its reports speak for.
+_MORE, _LESS = 2**40, 148_802_717_568  # a ratio just below e^2
+_EVEN = (_MORE + _LESS) // 2
+_OWN: dict[str, Any] = {"weights": ((_MORE, _LESS, _EVEN), (_LESS, _MORE, _EVEN), (_EVEN, _EVEN, _EVEN))}
 _CROWD, _SHUFFLE_DELTA = 40, 0.01
 
 
@@ -35,6 +39,7 @@ def entries() -> Iterator[AuditedMechanism]:
         ("HadamardSketch/skip zero", local.HadamardSketch(2, **sketch, skip_zero=True), words),
         ("BitFlip", local.BitFlip(2, 4, 2), first_last),
         ("BitFlip/one bit", local.BitFlip(2, 4, 1), first_last),
+        ("OwnOracle", local.OwnOracle(2, 3, **_OWN), first_last),
         ("SquareWave", local.SquareWave(2, 0, 1, 8), numbers),
         *((f"MeanResponse/{m}", local.MeanResponse(2, 0, 1, m, 4), numbers) for m in ("hybrid", "piecewise", "duchi")),
         ("MeanVector", local.MeanVector(2, (0, 0), (1, 1), steps=4), vectors),
@@ -43,15 +48,7 @@ def entries() -> Iterator[AuditedMechanism]:
         ("FragmentPuzzle/users", local.FragmentPuzzle(1, 2, **fragments, split="users"), words),
     ]
     for name, mechanism, pairs in listed:
-        yield AuditedMechanism(
-            f"local.{name}",
-            partial(_reports, mechanism),
-            pairs,
-            float(mechanism.epsilon),
-            features=ReportWords(8 * mechanism.layout.size),
-            trials=10_000,
-            law=partial(_law, mechanism),
-        )
+        yield of_mechanism(f"local.{name}", mechanism, pairs)
     yield from _remembering(first_last, words)
     mechanism = local.DirectResponse(1, 2)
     bound = local.shuffled(mechanism, _CROWD, _SHUFFLE_DELTA)
@@ -60,6 +57,20 @@ def entries() -> Iterator[AuditedMechanism]:
         "local.shuffled", partial(_crowd, mechanism), pairs, bound.epsilon, _SHUFFLE_DELTA, trials=4000
     )
     yield from _bitmaps()
+
+
+def of_mechanism(name: str, mechanism: Any, pairs: tuple[NeighbourPair, ...] = ()) -> AuditedMechanism:
+    """Return the audit of a local mechanism; of an own oracle, by default, for the values that are easiest to tell."""
+    if not pairs:
+        table = np.array(mechanism.weights, np.float64)
+        worst = int((table.max(axis=0) / table.min(axis=0)).argmax())
+        labels, _ = mechanism.choices.candidates(None)
+        ends = labels[int(table[:, worst].argmax())], labels[int(table[:, worst].argmin())]
+        pairs = (NeighbourPair("the two values that are easiest to tell apart", *ends),)
+    return AuditedMechanism(
+        name, partial(_reports, mechanism), pairs, float(mechanism.epsilon),
+        features=ReportWords(8 * mechanism.layout.size), trials=10_000, law=partial(_law, mechanism),
+    )  # fmt: skip
 
 
 def _remembering(values: tuple[NeighbourPair, ...], texts: tuple[NeighbourPair, ...]) -> Iterator[AuditedMechanism]:

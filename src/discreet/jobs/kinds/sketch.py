@@ -118,10 +118,16 @@ PLAN = Kind(
     help="Compare mechanisms before anything is collected. No data are read.",
     own=(
         replace(EPSILON, help="Privacy budget of one report."),
-        replace(_DOMAIN_SIZE, help="Number of values.", required=True),
+        replace(_DOMAIN_SIZE, help="Number of values."),
         replace(_REPORTS, help="Expected number of reports.", required=True, default=None),
         option("max_bytes", "whole", "Largest report, in bytes.", 8, low=1),
         option("target_error", "number", "Wanted standard error of a share.", 0.001, above=0, below=1),
+        option("low", "number", "Lower bound, if devices hold a number.", 1.0),
+        option("high", "number", "Upper bound of the number.", 60000.0),
+        option("scale", "text", "Scale of the number; log for times and sizes.", "log", choices=("linear", "log")),
     ),
-    examples=("sketch plan --epsilon 2 --domain-size 1000 --reports 100000 --max-bytes 8",),
+    examples=(
+        "sketch plan --epsilon 2 --domain-size 1000 --reports 100000 --max-bytes 8",
+        "sketch plan --epsilon 2 --low 1 --high 60000 --scale log --reports 100000",
+    ),
 )

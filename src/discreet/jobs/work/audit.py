@@ -10,8 +10,15 @@ from typing import Any
 
 from discreet.core import write_whole
 from discreet.evaluation.audits import NeighbourPair
-from discreet.evaluation.registry import AuditedMechanism, audited_mechanism, audited_mechanisms, audited_tables
+from discreet.evaluation.registry import (
+    AuditedMechanism,
+    audited_mechanism,
+    audited_mechanisms,
+    audited_tables,
+    of_mechanism,
+)
 from discreet.jobs.job import Job, JobResult
+from discreet.local import OwnOracle
 from discreet.reporting import examine
 
 # ---- mechanisms
@@ -66,6 +73,10 @@ def _entry(job: Job) -> AuditedMechanism:
             function: Any = attrgetter(attribute)(import_module(module))
     except (ImportError, AttributeError, ValueError) as error:
         raise wrong("mechanism", name, f"a function that can be imported ({error})") from None
+    if isinstance(function, type) and issubclass(function, OwnOracle):
+        raise wrong("mechanism", name, f"one of the class, such as rating = {function.__name__}(epsilon=1, domain=5)")
+    if isinstance(function, OwnOracle):
+        return of_mechanism(name, function)
     pairs = getattr(function, "pairs", None)
     if pairs is None and hasattr(function, "data") and hasattr(function, "neighbour"):
         pairs = [(function.data, function.neighbour)]

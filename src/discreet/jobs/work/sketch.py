@@ -148,6 +148,19 @@ def _none(found: Any) -> list[str]:
 
 def _plan(job: Job) -> JobResult:
     given = job.declared.arguments(job.parameters)
+    if {"low", "high"} & set(given):
+        for name in ("low", "high"):
+            if name not in given:
+                raise job.declared.wrong(name, None, "given: a number has two bounds")
+        for name in ("domain_size", "max_bytes", "target_error"):
+            if name in given:
+                raise job.declared.wrong(name, given[name], "left out for a number")
+        numbers = local.plan_numbers(**given)
+        listed = [{k: v for k, v in vars(row).items() if not k.startswith("_")} for row in numbers.rows]
+        return JobResult(job, None, {}, {"mechanisms": listed}, numbers, printed=listed)
+    if "domain_size" not in given:
+        raise job.declared.wrong("domain_size", None, "given, or low and high if devices hold a number")
+    given.pop("scale", None)
     found = local.plan(**given)
     rows = found.to_arrow().to_pylist()
     return JobResult(job, None, {}, {"mechanisms": rows}, found, printed=rows)
@@ -163,7 +176,7 @@ def _setting(text: str, kind: str) -> Any:
     """Read a parameter by the type of its field: a text, a list separated by commas, or a number."""
     if kind.startswith("str"):
         return text
-    if kind.startswith("tuple"):
+    if kind.startswith("tuple") or (kind == "Any" and "," in text):
         return tuple(_setting(part, "") for part in text.split(","))
     for read in (int, float):
         try:
@@ -186,6 +199,11 @@ def encode(job: Job, mechanism: Mechanism, output: Path) -> dict[str, Any]:
     stream, n = noise.generator(job.parameters.get("seed")), 0
     users = job.parameters.get("users")
     wanted = [job.parameters[name] for name in ("column", "users") if name in job.parameters]
+    if wanted and str(job.data).lower().endswith(".txt"):
+        expected = "left out: a .txt file has one value per line and no columns"
+        raise job.declared.wrong(
+            "column", wanted[0], expected, lambda say: f"leaving {say('column')} out, or a CSV file"
+        )
     extra = _memory(job, mechanism)
     held = reserved(job, mechanism.guarantee, wanted[:1])
     with NewFile(output) as out:

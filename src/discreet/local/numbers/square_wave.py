@@ -127,6 +127,12 @@ class SquareWave(OneNumber):
         fitted = name, int(steps[0]), self.scale
         return Distribution(shares[0], self.edges, counts.n, counts.guarantee, *fitted, refit)
 
+    def simulated(self, shares: FloatArray, n: int, times: int, rng: object = None) -> list[Distribution]:
+        """Return the estimates of simulated collections of ``n`` reports from a population with these shares."""
+        fits, steps = self._fit(resample(self._chances(shares), n, times, rng), "ems")
+        facts = self.edges, n, self.guarantee, "smoothed maximum likelihood"
+        return [Distribution(fit, *facts, int(k), self.scale) for fit, k in zip(fits, steps, strict=True)]
+
     def _chances(self, shares: FloatArray) -> FloatArray:
         """Return the probability of every report, given the shares of the buckets."""
         law, running = self.law, np.concatenate([[0.0], np.cumsum(shares)])

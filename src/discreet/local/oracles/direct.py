@@ -1,7 +1,7 @@
 """Direct response, also called k-ary randomised response: send the value itself, or another one.
 
-Warner (1965) for two values; Kairouz, Bonawitz, Ramage (2016) for k. More accurate than unary encoding and local
-hashing for fewer than about 3e^ε + 2 values.
+Warner (1965) for two values; Kairouz, Bonawitz, Ramage (2016) for k. The most accurate oracle for up to about 2e^ε
+values.
 """
 
 from functools import cached_property

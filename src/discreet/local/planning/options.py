@@ -81,6 +81,13 @@ def options(wish: PlanGoal) -> Iterator[Option]:
         yield from family(wish)
 
 
+def own_option(kind: Any, wish: PlanGoal) -> Option:
+    """Return an oracle of the user's own, by its class."""
+    counters = kind(wish.epsilon, wish.domain_size)._counters
+    work = 1, 1, counters * wish.domain_size, counters
+    return _of_domain(kind, wish, work, notes=f"{kind.__name__}, an oracle of your own")
+
+
 def _of_domain(kind: Any, wish: PlanGoal, work: tuple[int, int, int, int], notes: str = "", **settings: Any) -> Option:
     def build(domain: Any, key: int | None) -> Mechanism:
         made: Mechanism = kind(wish.epsilon, domain, **settings)

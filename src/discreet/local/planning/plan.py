@@ -4,7 +4,7 @@ Errors come from the mechanisms' own `variance`, sizes from their layouts.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from discreet.core import Frames, checks
 from discreet.errors import InvalidArgument
 from discreet.local.mechanism import Mechanism, local_budget
 from discreet.local.oracles.choices import MOST_VALUES, Choices
-from discreet.local.planning.options import Option, PlanGoal, options
+from discreet.local.planning.options import Option, PlanGoal, options, own_option
 
 #: More state or work than this at the collector is heavy: 4 GiB, and some hours of a core.
 _HEAVY_BYTES, _HEAVY_WORK = 2**32, 10**13
@@ -170,6 +170,7 @@ def plan(
     *,
     share: float = 0.1,
     skew: float = 1.0,
+    own: Sequence[Any] = (),
 ) -> Plan:
     """Compare the local mechanisms for a planned collection.
 
@@ -190,6 +191,8 @@ def plan(
     skew : float
         Sum of the squared shares of all values, between 1/domain_size and 1, which determines collisions in sketches. 1
         is the worst case: all hold one value.
+    own : list of classes
+        Your own oracles (`OwnOracle`), to compare with the others.
 
     Notes
     -----
@@ -210,7 +213,7 @@ def plan(
     held = float(checks.probability("share", share))
     moment = float(checks.probability("skew", skew, closed=True))
     wish = PlanGoal(budget, size, reports, room, target, moment)
-    rows = [_row(option, wish, held) for option in options(wish)]
+    rows = [_row(option, wish, held) for option in (*options(wish), *(own_option(kind, wish) for kind in own))]
     return Plan(tuple(_ranked(rows, wish)), budget, size, reports, room, target, held)
 
 

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core import BoolArray, FloatArray, IntArray, jit
-from discreet.local.estimates import family_wise
+from discreet.core import BoolArray, FloatArray, IntArray, jit, later
+from discreet.local.estimates import Interval, family_wise
 from discreet.local.strings.alphabet import Bits, Symbols
 from discreet.local.support import RowLaw
 from discreet.noise import HashFamily
 
+special = later("scipy.special")
 Places = npt.NDArray[np.intp]
 
 #: Values and rows that are hashed at once: their buckets, 8 MB, and the sums stay in the processor's caches.
@@ -36,6 +37,31 @@ def significant_z(level: float, candidates: int, skewness: Any = 0.0) -> Any:
     """
     z = family_wise(level, candidates)
     return z + skewness * max(z**2 - 1, 0) / 6
+
+
+def selected_interval(count: FloatArray, error: FloatArray, limit: FloatArray, n: int) -> Interval:
+    """Return the interval of counts that are known only because their estimates exceeded a limit.
+
+    An estimate X of a count f is normal with the standard error, given that it exceeds the limit t: the ends are the f
+    for which P(X >= x | X > t) is (1 - level)/2 or (1 + level)/2 at the estimate x. Far above the limit they are the
+    usual ones; near it they reach down, because a small count is found only if its noise is large.
+    """
+
+    def beyond(f: FloatArray) -> FloatArray:
+        return np.asarray(np.exp(special.log_ndtr((f - count) / error) - special.log_ndtr((f - limit) / error)))
+
+    def ends(level: float) -> tuple[FloatArray, FloatArray]:
+        found = []
+        for wanted in ((1 - level) / 2, (1 + level) / 2):
+            low, high = np.zeros(len(count)), np.full(len(count), float(n))  # `beyond` grows with f
+            for _ in range(60):
+                middle = (low + high) / 2
+                more = beyond(middle) < wanted
+                low, high = np.where(more, middle, low), np.where(more, high, middle)
+            found.append((low + high) / 2)
+        return found[0], found[1]
+
+    return ends
 
 
 def cut(count: FloatArray, sigma: float, z: float | None, cap: int) -> tuple[Places, bool]:

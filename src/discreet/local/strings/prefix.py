@@ -293,7 +293,10 @@ class PrefixExtension(Mechanism):
         used = float(self.epsilon), counts.n, len(values), len(order)
         stages.append(Stage("whole values", *used, z=least, sigma=sigma, capped=False))
         found = self.code.values(values[order]), count[order], error[order]
-        estimate = Estimate(*found, counts.n, counts.guarantee, tried=tried)
+        ends = None
+        if chance is not None:
+            ends = search.selected_interval(count[order], error[order], (z * absent)[order], counts.n)
+        estimate = Estimate(*found, counts.n, counts.guarantee, tried=tried, _ends=ends)
         return HeavyHitters(estimate, tuple(stages), self, stopped)
 
     def _search(self, counts: Counts, most: int, z: float | None) -> tuple[Bits, int, list[Stage]]:

@@ -6,7 +6,9 @@ same order, and the same law in any case.
 """
 
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from discreet.local.numbers.square_wave import SquareWave
 from discreet.local.oracles.direct import DirectResponse
 from discreet.local.oracles.hadamard_response import HadamardResponse
 from discreet.local.oracles.local_hashing import LocalHashing
+from discreet.local.oracles.own import OwnOracle
 from discreet.local.oracles.projective import Geometry, ProjectiveGeometry
 from discreet.local.oracles.subset import SubsetSelection
 from discreet.local.oracles.unary import UnaryEncoding
@@ -80,7 +83,8 @@ class Device:
         That of the task's mechanism, or better: each coin is rounded towards privacy. Cost: ``task.epsilon``.
         """
         mechanism = self.task.mechanism
-        number = _MAKERS[type(mechanism)](self, mechanism, value, coins, memo)
+        make = next(maker for kind, maker in _MAKERS.items() if isinstance(mechanism, kind))
+        number = make(self, mechanism, value, coins, memo)
         return number.to_bytes(mechanism.layout.size, "little")
 
     def known(self, value: Any, coins: Coins) -> int:
@@ -276,6 +280,11 @@ def _said(device: Device, law: MeanLaw, place: int, coins: Coins) -> int:
     return before + (coins.below(2 * HALF) < likely)
 
 
+def _own(device: Device, m: OwnOracle, value: Any, coins: Coins, memo: Memo | None) -> int:
+    row = m.weights[device.known(value, coins)]
+    return bisect_right(list(accumulate(row)), coins.below(sum(row)))
+
+
 def _floyd(size: int, taken: int, coins: Coins) -> set[int]:
     """Draw a uniform subset of 0..size-1 (Bentley and Floyd 1987)."""
     chosen: set[int] = set()
@@ -300,4 +309,5 @@ _MAKERS: dict[type[Mechanism], Maker] = {
     SquareWave: _wave,
     MeanResponse: _mean,
     MeanVector: _means,
+    OwnOracle: _own,
 }

@@ -32,6 +32,7 @@ _HOMES = {
     "direct-response": "oracles.direct",
     "hadamard-response": "oracles.hadamard_response",
     "local-hashing": "oracles.local_hashing",
+    "own-oracle": "oracles.own",
     "projective-geometry": "oracles.projective",
     "subset-selection": "oracles.subset",
     "unary-encoding": "oracles.unary",

@@ -8,4 +8,5 @@ from .generator import resample as resample
 from .generator import root_of as root_of
 from .thresholds import Chance as Chance
 from .thresholds import chance_value as chance_value
+from .thresholds import enclose_exp as enclose_exp
 from .thresholds import logistic as logistic

@@ -166,6 +166,7 @@ const parity = (x) => {
   return odd;
 };
 const and = (x, y) => small(big(x) & big(y));
+const total = (row) => row.reduce((x, y) => x + y, 0);
 const rising = (chosen) => [...chosen].sort((x, y) => x - y);
 
 /** A uniform subset (Bentley and Floyd 1987), from draws below the bounds given in turn. */
@@ -314,6 +315,12 @@ const MAKERS = {
       bits.push(+coins.toss(device.coins[permanent ? "one" : "zero"]));
     }
     put(bits, cohort, cohorts);
+  },
+  "own-oracle"(device, value, coins, bits) {
+    const row = device.m.weights[device.known(value, coins)];
+    let ticket = coins.below(total(row)), report = 0;
+    while (ticket >= row[report]) ticket -= row[report++];
+    put(bits, report, row.length);
   },
   "square-wave"(device, value, coins, bits) {
     const { m } = device, { buckets, reach } = m, found = bucketOf(value, m);
@@ -520,6 +527,16 @@ const KINDS = {
     const cost = [high ** a * (all - low) ** b, low ** a * (all - high) ** b];
     return (n * GRID) % under === 0n && within(...cost, [n, under]) && !within(...cost, [n * GRID - under, under * GRID])
       && near("stored", [f[0], 2n * f[1]], true) && near("one", q, !more) && near("zero", p, more);
+  }],
+  "own-oracle": ["domain,epsilon,mechanism,supports,weights", ({ weights, supports }, d, { epsilon }) => {
+    const lists = (x, n) => isArray(x) && x.length === n && x.every(isArray), size = lists(weights, d) && weights[0].length;
+    return isWhole(size, 2, 65536 / d) && weights.every((row) => row.length === size && row.every((x) => isWhole(x, 1, 2 ** 48)))
+      && new Set(weights.map(total)).size === 1 && total(weights[0]) <= 2 ** 48 && lists(supports, size)
+      && supports.every((row) => row.every((x, i) => isWhole(x, i && row[i - 1] + 1, d - 1)))
+      && weights[0].every((_, y) => {
+        const column = weights.map((row) => row[y]).sort((a, b) => a - b);
+        return within(big(column[d - 1]), big(column[0]), epsilon);
+      });
   }],
   "square-wave": ["buckets,epsilon,high,low,mechanism,reach,scale", ({ low, high, buckets, scale, reach }, d, { paid }) =>
     isRange(low, high) && isWhole(buckets, 2, 65536) && isWhole(reach, 0, buckets)
@@ -872,6 +889,8 @@ export class Client {
     const content = this.labels[question];
     if (task.mechanism.domain && listed.sha256 && (!content || hex(await sha256(utf8(content))) !== listed.sha256))
       refuse(`needs ${listed.file}`);
+    // Before anything is charged: a key of low order hides nothing, and an old browser cannot seal.
+    if (task.shuffle) await seal(task.shuffle, digest, utf8("")).catch(() => refuse("cannot be sealed here"));
     const device = new Device(task, content?.split(/\r?\n/).filter(Boolean));
     state.tasks[digest] ??= { question, name: task.name, subject, text, reports: 0 };
     this.devices.set(question, device);
