@@ -2,7 +2,7 @@
 
     python -m benchmarks.tuning.marginals [NAME=VALUE[,VALUE...] ...] [--tables "hidden 1,causes 5"] [--rows N]
 
-NAME is a constant of `bins.py`, `choice.py`, `mixture.py`, `population.py` or `release.py` of
+NAME is a constant of `bins.py`, `choice.py`, `mixture.py`, `population.py`, `release.py` or `target.py` of
 `discreet.synopses.marginals`, tried one at a time; without any, the grid of `TRIED` is. Budgets are ε = 1 and 10 with
 δ = 1e-9, and a pure ε of 1. Tables are fourteen of `mixed_tables.py`. What is kept: the means over tables and
 seeds, for every value; that of today has its own line.
@@ -21,10 +21,10 @@ import numpy as np
 from benchmarks._bench import save, show
 from benchmarks.tuning.mixed_tables import ROWS, table
 from discreet import MarginalSynopsis
-from discreet.synopses.marginals import bins, choice, mixture, population, release
+from discreet.synopses.marginals import bins, choice, mixture, population, release, target
 from discreet_studies.synthetic_tables.study import area, codes_of, errors
 
-MODULES = (bins, choice, mixture, population, release)
+MODULES = (bins, choice, mixture, population, release, target)
 BUDGETS = ((1.0, 1e-9), (10.0, 1e-9), (1.0, 0.0))
 TABLES = "hidden 0,hidden 1,causes 5,causes 7,written 0,written 1,classes 0,classes 1,parity 0,parity 3,ranks 0,ranks 1"
 TABLES += ",articles 0,articles 1"
@@ -48,6 +48,7 @@ TRIED = {
     "MOST_BINS": "32,64",
     "FALSE_TRIPLES": "5,200",
     "STANDS_OUT_OF_NOISE": "4,10",
+    "DRAWN": "2,12",
 }
 
 

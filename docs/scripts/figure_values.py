@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from statistics import fmean
 from typing import Any
 
 import figure_results as results
@@ -47,6 +48,12 @@ def _held_out(name: str) -> str:
 
 def _largest_anonymous() -> dict[str, Any]:
     return max(results.read("anonymous_files")["runs"], key=lambda run: int(run["rows"]))
+
+
+def _in_turns(counts: str) -> float:
+    """Return the mean time per row and level of growth that counts so, of runs in turns."""
+    runs = results.read("anonymous_files")["turns"]["runs"]
+    return fmean(run["nanoseconds_busy"] for run in runs if run["counts"] == counts)
 
 
 def _rows_of_scale(least: int = 0) -> list[dict[str, Any]]:
@@ -163,6 +170,8 @@ VALUES: dict[str, Callable[[], str]] = {
     "anonymous-leaves": lambda: digits(_largest_anonymous()["leaves"] / 1e6),
     "anonymous-levels": lambda: digits(_largest_anonymous()["levels"]),
     "anonymous-row": lambda: digits(_largest_anonymous()["nanoseconds_busy"]),
+    "anonymous-every": lambda: digits(_in_turns("of every node")),
+    "anonymous-smaller": lambda: digits(_in_turns("of the smaller side")),
     "anonymous-ratio": lambda: digits(results.read("anonymous_files")["ratios"]["10000000"]["file_over_memory"]),
     "scale-memory": lambda: digits(max(r["count"]["peak_gib"] for r in _rows_of_scale())),
     "scale-row-least": lambda: digits(min(_nanoseconds("count", 10**6))),

@@ -23,6 +23,7 @@ from collecting import Collector, collector, some_task
 from discreet.collector import open_store
 from discreet.collector.client_pages import starter
 from discreet.local import Client, Task
+from mixing import count, mixed_task, mixing, wait_for
 from report_law import chance_of
 
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -156,6 +157,18 @@ def test_a_browser_is_counted_and_remembers_what_it_spent(running: Collector, pa
 
 
 @pytest.mark.slow
+def test_a_browser_goes_through_the_shuffler(page: Any, tmp_path: Path) -> None:
+    """X25519 and AES-GCM of WebCrypto, on an origin that the browser trusts."""
+    task = mixed_task(tmp_path, batch=2)
+    with mixing(tmp_path, task) as (_, shuffler):
+        for _ in range(2):
+            told = page.context.browser.new_context().new_page()
+            told.goto(page.url)
+            assert told.evaluate(_ANSWER, [url(shuffler), task.digest])[1] == {"sent": 1, "waiting": 0, "refused": 0}
+        wait_for(lambda: count(tmp_path / "collected", task) == 2)
+
+
+@pytest.mark.slow
 def test_the_page_of_a_task_answers_it(running: Collector, page: Any, tmp_path: Path) -> None:
     for name, content in starter(COLOURS, url(running)).items():
         (tmp_path / name).write_bytes(content)
@@ -176,7 +189,8 @@ def test_the_page_of_a_task_answers_it(running: Collector, page: Any, tmp_path: 
 _VECTORS = """async (file) => {
   const { Coins, Device, hex, unhex } = await import("/discreet.min.js");
   const unwrapped = (v) =>
-    v?.whole ? BigInt(v.whole) : v?.bytes ? unhex(v.bytes) : v?.units ? String.fromCharCode(...v.units) : v;
+    Array.isArray(v) ? v.map(unwrapped) : v?.number ? Number(v.number.replace("inf", "Infinity"))
+    : v?.whole ? BigInt(v.whole) : v?.bytes ? unhex(v.bytes) : v?.units ? String.fromCharCode(...v.units) : v;
   const wrong = [];
   for (const { task, reports } of file.tasks)
     for (const { value, coins, report } of reports) {

@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from postgres import binaries, server
 from survival import MOST, Devices
 
 SUPPORT = Path(__file__).parents[1] / "support"
+CLIENT = Path(str(files("discreet.local.tasks") / "javascript" / "discreet.js"))
 COLOURS = ["red", "green", "blue"]
 
 
@@ -569,6 +571,31 @@ def test_reports_of_one_device_travel_one_by_one(pair: Pair, tmp_path: Path) -> 
     assert client.flush() == (0, 3, 0)
     assert [bytes.fromhex(entry[1]) for entry in client._file.state.frames] == frames  # the very same bytes
     client.close()
+
+
+@pytest.mark.parametrize(
+    "low", ["0" * 64, "01" + "0" * 62, "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f"]
+)
+@pytest.mark.parametrize("party", ["collector", "shuffler"])
+def test_a_key_that_hides_nothing_is_refused_before_anything_is_charged(tmp_path: Path, low: str, party: str) -> None:
+    """Points of low order, for which everyone knows the shared secret."""
+    facts = {**mixed_task(tmp_path).shuffle.to_dict(), party: low}
+    task = some_task(shuffle=Shuffle.from_dict(facts))
+    with Client(tmp_path / "device", "http://127.0.0.1:1", pins={"c": task.digest}, report=2, day=2, life=2) as client:
+        with pytest.raises(dc.errors.FormatError, match="seals nothing"):
+            client.use(task)
+        assert client.spent == 0
+    program = shutil.which("node")
+    if program is not None:
+        script = (
+            "const { Client, memoryStore } = await import(process.argv[1]);"
+            "const [text, digest] = process.argv.slice(2);"
+            "const c = new Client({ url: 'http://127.0.0.1:1', pins: { c: digest }, report: 2, day: 2, life: 2,"
+            " store: memoryStore() });"
+            "console.log(await c.use(text).then(() => 'taken', (error) => error.reason), (await c.spent()).life);"
+        )
+        line = [program, "--input-type=module", "-e", script, str(CLIENT), task.to_json(), task.digest]
+        assert subprocess.run(line, capture_output=True, check=True, timeout=60).stdout == b"task 0\n"
 
 
 def test_estimate_states_both_promises(tmp_path: Path) -> None:

@@ -111,6 +111,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "numbers": (
         (
             "local.numbers.square_wave",
+            "local.numbers.scales",
             "local.numbers.means",
             "local.numbers.mean_vectors",
             "noise.reports.means",
@@ -119,6 +120,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "noise/test_separate_draws.py",
             "noise/test_draws_byte_by_byte.py",
             "local/numbers/test_numbers.py",
+            "local/tasks/test_number_tasks.py",
             "metric/test_columns.py",
         ),
     ),
@@ -137,10 +139,12 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "noise/test_coin_bytes.py",
             "local/oracles/test_direct.py",
             "local/oracles/test_oracles.py",
+            "local/oracles/test_own_oracle.py",
             "local/oracles/test_local_hashing.py",
             "local/oracles/test_projective.py",
             "local/test_report_laws.py",
             "local/numbers/test_numbers.py",
+            "local/tasks/test_number_tasks.py",
             "local/sketches/test_sketches.py",
             "local/repeated/test_bit_flip.py",
             "local/strings/test_heavy_hitters.py",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.anonymity.growth import grow
+from discreet.anonymity.growth import grow, search_kernels
 from discreet.anonymity.growth.criteria import cell_gain
 from discreet.anonymity.growth.grid import make_grid
 from discreet.anonymity.growth.grow import grow_tree
@@ -164,6 +164,30 @@ def test_threads_change_nothing(criterion: str) -> None:
     assert one.counts[one.tree.leaves].min() >= 7
     assert one.counts[one.tree.leaves].sum() == len(X)
     assert one.tree.volumes()[one.tree.leaves].sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("grid", [None, pytest.param(300, marks=pytest.mark.slow)])  # with lanes, and without
+@pytest.mark.parametrize("rules", [{"l_diversity": 2}, pytest.param({}, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("criterion", ["spread", pytest.param("factor", marks=pytest.mark.slow)])
+def test_counts_that_are_kept_grow_what_counting_every_node_grows(
+    criterion: str, rules: dict[str, Any], grid: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(11)
+    X = blobs(12_000, 5, seed=6)
+    X[:, 0] = np.round(X[:, 0] ** 4, 1)  # some cuts leave a side of a few rows
+    values = rng.integers(0, 4, len(X))
+    domain = Domain(
+        {f"x{j}": {"bounds": [0, 1], "role": "quasi-identifier"} for j in range(5)}
+        | {"s": {"categories": list(range(4)), "role": "sensitive"}}
+    )
+    found = []
+    for most in (search_kernels.KEPT_COUNTERS, 5000, 0):  # room for all large nodes that wait, for one or two, for none
+        monkeypatch.setattr(search_kernels, "KEPT_COUNTERS", most)
+        model = DensityTree(3, domain=domain, grid=grid, criterion=criterion, **rules)
+        _, leaf = model._fit(np.column_stack([X, values]))
+        found.append((cuts_of(model.tree_), leaf.tolist(), model.leaf_counts_.tolist()))
+    assert found[0] == found[1] == found[2]
+    assert len(found[0][2]) > 1000
 
 
 @pytest.mark.parametrize(

@@ -403,3 +403,11 @@ def test_parameters_survive_a_message() -> None:
     for m in (SquareWave(0.3, -2.5, 1e6), MeanResponse(1, 0, 1, "duchi"), MeanVector(1, [0, -0.5], [1, 2])):
         assert type(m).from_dict(m.to_dict()) == m
         assert m.guarantee.epsilon == m.epsilon
+
+
+def test_simulated_collections_are_different_draws_from_the_population() -> None:
+    m = SquareWave(2, 0, 1, buckets=16)
+    shares = np.full(16, 1 / 16)
+    found = m.simulated(shares, 100_000, 3, rng=1)
+    assert len({one.shares.tobytes() for one in found}) == 3
+    assert all(one.mean == pytest.approx(0.5, abs=0.02) for one in found)

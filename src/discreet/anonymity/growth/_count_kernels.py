@@ -18,6 +18,8 @@ from discreet.core import inlined, jit
 SMALL = 64
 #: The lanes of a node below this size have room for all of its rows.
 SHORT = 256
+#: The counts of a node of at least this size are kept: of its sides only the smaller one is counted then.
+KEPT = 512
 #: Keys of a small node: as they come, sorted, and one larger than any.
 RAW, SORTED, LARGEST = 0, 1, 2
 #: Rows of whole numbers: bin and size of a group; bin, records and last group to the left of a cut; where the next row
@@ -54,42 +56,42 @@ def settle(packed: Any, sums: Any, d: int) -> None:
 
 @inlined
 def count_in_lanes(
-    rows: Any, words: Any, a: int, b: int, j0: int, j1: int, d: int, counts: Any, sums: Any, packed: Any
+    rows: Any, words: Any, a: int, b: int, j0: int, j1: int, d: int, counts: Any, sums: Any, slot: int, packed: Any
 ) -> None:
     one = words.shape[1] == 1
     for i in range(a, b):
         low, high = words[i, 0] & BYTES, (words[i, 0] >> EIGHT) & BYTES
         for j in range(j0, j1):
             bin_, at = rows[i, j], j - j0
-            counts[at, bin_] += 1
+            counts[slot, at, bin_] += 1
             packed[at, bin_, 0] += low
             packed[at, bin_, 1] += high
             if not one:
                 for w in range(1, words.shape[1]):
                     packed[at, bin_, 2 * w] += words[i, w] & BYTES
                     packed[at, bin_, 2 * w + 1] += (words[i, w] >> EIGHT) & BYTES
-            if counts[at, bin_] & 255 == 0:
-                settle(packed[at, bin_], sums[at, bin_], d)
+            if counts[slot, at, bin_] & 255 == 0:
+                settle(packed[at, bin_], sums[slot, at, bin_], d)
 
 
 @inlined
 def count_block(
     rows: Any, words: Any, a: int, b: int, j0: int, j1: int, cells: Any, top: int, places: Any, node: Any,
-    counts: Any, sums: Any, packed: Any,
+    counts: Any, sums: Any, slot: int, packed: Any,
 ) -> None:  # fmt: skip
-    """Fill the histograms of columns ``j0 .. j1 - 1`` over the bins of the cell ``cells[top]``."""
+    """Fill the histograms of columns ``j0 .. j1 - 1`` over the bins of the cell ``cells[top]``, at a place of many."""
     d = cells.shape[2]
     for j in range(j0, j1):
         for p in range(cells[top, 0, j], cells[top, 1, j] + 1):
-            counts[j - j0, p] = 0
+            counts[slot, j - j0, p] = 0
             if sums is not None and (packed is None or b - a >= SHORT):
                 for m in range(d):
-                    sums[j - j0, p, m] = 0
+                    sums[slot, j - j0, p, m] = 0
             if packed is not None:
                 for w in range(packed.shape[2]):
                     packed[j - j0, p, w] = 0
     if packed is not None:
-        count_in_lanes(rows, words, a, b, j0, j1, d, counts, sums, packed)
+        count_in_lanes(rows, words, a, b, j0, j1, d, counts, sums, slot, packed)
     else:
         for i in range(a, b):
             if sums is not None:
@@ -97,19 +99,59 @@ def count_block(
                     node[PLACE, m] = places[m, rows[i, m]]
             for j in range(j0, j1):
                 bin_ = rows[i, j]
-                counts[j - j0, bin_] += 1
+                counts[slot, j - j0, bin_] += 1
                 if sums is not None:
                     for m in range(d):
-                        sums[j - j0, bin_, m] += node[PLACE, m]
+                        sums[slot, j - j0, bin_, m] += node[PLACE, m]
+
+
+@inlined
+def keep_counts(
+    rows: Any, words: Any, a: int, b: int, cells: Any, top: int, places: Any, node: Any, n_sensitive: int,
+    counts: Any, sums: Any, slot: int, packed: Any, tallies: Any,
+) -> None:  # fmt: skip
+    """Count a node so that its counts can be kept and subtracted: nothing is left in lanes."""
+    d = cells.shape[2]
+    count_block(rows, words, a, b, 0, d, cells, top, places, node, counts, sums, slot, packed)
+    if packed is not None:
+        for j in range(d):
+            for p in range(cells[top, 0, j], cells[top, 1, j] + 1):
+                if b - a < SHORT:  # not emptied before
+                    for m in range(d):
+                        sums[slot, j, p, m] = 0
+                settle(packed[j, p], sums[slot, j, p], d)
+    if tallies is not None:
+        for s in range(tallies.shape[1]):
+            tallies[slot, s] = 0
+        for i in range(a, b):
+            for q in range(d, d + n_sensitive):
+                tallies[slot, rows[i, q]] += 1
+
+
+@inlined
+def take_counts(cells: Any, top: int, but: int, counts: Any, sums: Any, tallies: Any, slot: int, fewer: int) -> None:
+    """Subtract counts over a cell. In the column of the cut, ``but``, the cell has its bins to itself."""
+    d = cells.shape[2]
+    for j in range(d):
+        if j == but:
+            continue
+        for p in range(cells[top, 0, j], cells[top, 1, j] + 1):
+            counts[slot, j, p] -= counts[fewer, j, p]
+            if sums is not None:
+                for m in range(d):
+                    sums[slot, j, p, m] -= sums[fewer, j, p, m]
+    if tallies is not None:
+        for s in range(tallies.shape[1]):
+            tallies[slot, s] -= tallies[fewer, s]
 
 
 @inlined
 def groups_by_count(
-    at: int, first: int, last: int, short: bool, counts: Any, sums: Any, packed: Any, up_to: Any, held: Any
+    at: int, first: int, last: int, short: bool, counts: Any, sums: Any, slot: int, packed: Any, up_to: Any, held: Any
 ) -> int:
     n_groups = 0
     for bin_ in range(first, last + 1):
-        size = counts[at, bin_]
+        size = counts[slot, at, bin_]
         if size == 0:
             continue
         held[GROUP_BIN, n_groups] = bin_
@@ -120,12 +162,13 @@ def groups_by_count(
                     before = up_to[n_groups - 1, w] if n_groups > 0 else np.uint64(0)
                     up_to[n_groups, w] = before + packed[at, bin_, w]
             else:
-                for m in range(sums.shape[2]):
-                    more = lane(packed[at, bin_, word_of(m)], m)
-                    held[GROUP_SUMS + m, n_groups] = sums[at, bin_, m] + more
+                for m in range(sums.shape[3]):
+                    # Counts that are kept have no lanes: these are of another node.
+                    more = lane(packed[at, bin_, word_of(m)], m) if slot == counts.shape[0] - 1 else 0
+                    held[GROUP_SUMS + m, n_groups] = sums[slot, at, bin_, m] + more
         elif sums is not None:
-            for m in range(sums.shape[2]):
-                held[GROUP_SUMS + m, n_groups] = sums[at, bin_, m]
+            for m in range(sums.shape[3]):
+                held[GROUP_SUMS + m, n_groups] = sums[slot, at, bin_, m]
         n_groups += 1
     return n_groups
 
@@ -221,7 +264,7 @@ def groups_of_keys(
                 up_to[n_groups, 2 * w] = up_to[last, 2 * w]
                 up_to[n_groups, 2 * w + 1] = up_to[last, 2 * w + 1]
         elif sums is not None:
-            for m in range(sums.shape[2]):
+            for m in range(sums.shape[3]):
                 value = places[m, rows[i, m]]
                 held[GROUP_SUMS + m, n_groups] = value + (0 if fresh else held[GROUP_SUMS + m, n_groups])
     return n_groups + 1

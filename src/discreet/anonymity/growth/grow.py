@@ -100,7 +100,7 @@ class Grower(NamedTuple):
         n, n_bins, words = int(held.max()), self.space.places.shape[1], rows.view(np.uint64)
         nodes = np.empty((2 * int((held // k).sum()) + len(roots), 7), np.int64)
         deep = len(roots) + min(max_depth, n // k) + 2
-        stack, cells = np.full((deep, 4), -1, np.int64), np.empty((deep, 2, d), np.int64)
+        stack, cells = np.full((deep, 5), -1, np.int64), np.empty((deep, 2, d), np.int64)
         stack[: len(roots), :3], cells[: len(roots)] = roots[::-1], root_cells[::-1]
         room = (nodes, stack, cells, np.empty((n, words.shape[1]), np.uint64), np.empty(n, ids.dtype))
         rules = rule_arrays(self.limits)
@@ -110,7 +110,7 @@ class Grower(NamedTuple):
         given: tuple[Any, ...] = (
             rows, words, ids, len(roots), hand_over, criterion, k, min_share, max_depth, labels.n_sensitive,
             *self.space.arrays(criterion), *rules, *told,
-            *make_room(n, n_bins, d, values, labels.n_classes, criterion, lanes), *room,
+            *make_room(n, n_bins, d, values, labels.n_classes, criterion, lanes, deep), *room,
         )  # fmt: skip
         found = grow(*given)
         return nodes[:found]

@@ -20,6 +20,7 @@ from discreet.anonymity.growth._count_kernels import (
     GROUP_SIZE,
     GROUP_SUMS,
     HIGHEST,
+    KEPT,
     LOWEST,
     SHARE,
     SMALL,
@@ -34,6 +35,8 @@ from discreet.core import inlined
 
 #: The most bins times sensitive values that are counted; beyond that rows are put in order.
 MOST_VALUES = 1 << 18
+#: The most counters and sums of the nodes whose counts are kept.
+KEPT_COUNTERS = 1 << 19
 #: Counts of sensitive values and classes: of the node, to the left of a cut, to the right of it.
 NODE, LEFT, REST = 0, 1, 2
 #: Of a column: the bin for missing values or -1, and the form of its grid.
@@ -88,10 +91,12 @@ class GrowthSettings(NamedTuple):
     max_depth: int
 
 
-def make_room(n: int, n_bins: int, d: int, values: int, classes: int, criterion: int, lanes: int) -> tuple[Any, ...]:
+def make_room(
+    n: int, n_bins: int, d: int, values: int, classes: int, criterion: int, lanes: int, deep: int
+) -> tuple[Any, ...]:
     """Allocate what one call needs, in the order in which kernels take it; None what the criterion does not use.
 
-    ``lanes`` is the words of a row if sums can be added in lanes, 0 if not.
+    ``lanes`` is the words of a row if sums can be added in lanes, 0 if not. ``deep`` is how many nodes wait at most.
     """
     summed = d if criterion >= SPREAD and criterion != WIDTH else 0
     # As many columns at once as stay in the cache.
@@ -99,9 +104,14 @@ def make_room(n: int, n_bins: int, d: int, values: int, classes: int, criterion:
     room = max(n_bins, SMALL) + 1
     counted = values if values * n_bins <= MOST_VALUES else 0
     laned = lanes > 0 and summed > 0
+    # The counts of large nodes that wait are kept, and there is one place more for a node that is looked at.
+    keeps = block == d and n >= KEPT and criterion not in (MONDRIAN, LABEL)
+    slots = min(deep, KEPT_COUNTERS // (d * n_bins * (1 + summed))) if keeps else 0
     return (
-        np.zeros((block, n_bins), np.int64),
-        np.zeros((block, n_bins, summed), np.int64) if summed else None,
+        np.arange(slots),
+        np.zeros((slots + 1, values), np.int64) if values else None,
+        np.zeros((slots + 1, block, n_bins), np.int64),
+        np.zeros((slots + 1, block, n_bins, summed), np.int64) if summed else None,
         np.zeros((block, n_bins, 2 * lanes), np.uint64) if laned else None,
         np.zeros((room, 2 * lanes), np.uint64) if laned else None,
         make_keys(n_bins),

@@ -43,14 +43,7 @@ class NumberPlanRow:
 
 @dataclass(frozen=True)
 class NumberPlan:
-    """Mechanisms for a number: its distribution first, then its mean, the smallest error first.
-
-    Examples
-    --------
-    >>> found = plan_numbers(epsilon=2, n=100_000, low=1, high=60_000, scale="log")
-    >>> found.best.mechanism, round(100 * found.best.median_error, 1), found.best.report_bits
-    ('square-wave', 1.5, 9)
-    """
+    """Mechanisms for a number: its distribution first, then its mean, the smallest error first."""
 
     rows: tuple[NumberPlanRow, ...]
     epsilon: float
@@ -92,6 +85,12 @@ def plan_numbers(epsilon: float, n: int, low: float, high: float, *, scale: str 
         The public range.
     scale : {"linear", "log"}
         "log" for times and sizes, which span several powers of ten. Means are of the values themselves.
+
+    Examples
+    --------
+    >>> found = plan_numbers(epsilon=2, n=100_000, low=1, high=60_000, scale="log")
+    >>> found.best.mechanism, round(100 * found.best.median_error, 1), found.best.report_bits
+    ('square-wave', 1.5, 9)
     """
     budget, reports = local_budget("epsilon", epsilon), checks.whole("n", n, low=1, high=10**15)
     wave = SquareWave(budget, low, high, scale=scale)

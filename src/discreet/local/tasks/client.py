@@ -148,6 +148,8 @@ class Client:
                     f"the task of {question!r} asks what task {other[:12]}… has asked; nothing is sent to it, unless "
                     f"the application pins it with the one it takes the place of"
                 )
+        if task.shuffle is not None and not task.shuffle.usable(digest):
+            raise FormatError(f"the task of {question!r} names a key that seals nothing; nothing is sent to it")
         device = Device(task, self._labels.get(question))
         if digest not in self._file.state.tasks:
             facts = {"question": question, "name": task.name, "subject": subject, "text": task.to_json(), "reports": 0}

@@ -31,7 +31,8 @@ class MarginalSynopsis(Declared, Estimator):
     For 5 to 200 columns of mixed kinds. The synopsis answers any question and says which columns were measured
     together. Its synthetic rows (`Synopsis.sample`) follow the table in every marginal that the model knows.
     The model is a mixture of products, fitted until it meets every measured marginal within its noise, or for 300
-    steps. Marginals that are missed even then are listed as ``missed`` in the guarantee's parameters.
+    steps. Marginals that are missed even then are listed as ``missed`` in the guarantee's parameters. A
+    ``target`` of two values is drawn by a logistic model of it given the others, fitted to the noisy marginals with it.
 
     Attributes
     ----------

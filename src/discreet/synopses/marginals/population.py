@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -65,27 +65,72 @@ def draw(model: Mixture, n: int, zeros: Sequence[Zero], target: int | None, root
         at = (place - first[of] + stream.random(n)) / many[of]
         codes[j] = np.minimum((at[:, None] >= np.cumsum(model.column(j), axis=1)[of]).sum(axis=1), size - 1)
     make_possible(codes, zeros, (root[0], root[1] + 1))
-    banned = as_factors(zeros)
-    allowed = np.concatenate([np.ones(0), *(1.0 - f.empty for f in banned if f.empty is not None)])
     watched = list(to_watch(sizes, n, target))
     goal = np.concatenate([p * n for p in model.expected(watched)])
-    each = sum(len(m.columns) for m in watched) / len(sizes)
-    weights = SHARP / (np.sqrt(goal * each) + 1.0)
-    starts = np.concatenate([[0], np.cumsum([m.n_cells for m in watched])]).tolist()
-    begins = np.concatenate([[0], np.cumsum([f.marginal.n_cells for f in banned])]).tolist()
-    sides = []
-    for j in range(len(sizes)):
-        at_j = [i for i, m in enumerate(watched) if j in m.columns]
-        shut = [i for i, f in enumerate(banned) if j in f.columns]
-        fixed = _Side([banned[i].marginal for i in shut], sizes, j, [begins[i] for i in shut])
-        sides.append((_Side([watched[i] for i in at_j], sizes, j, [starts[i] for i in at_j]), fixed))
+    eyes = _Eyes(sizes, watched, zeros, range(len(sizes)), goal)
     for _ in range(EVENED):
-        drive = (np.concatenate(count_codes(codes, watched)) - goal) * weights
-        for j, (eye, fixed) in enumerate(sides):
-            chances = np.ascontiguousarray(model.column(j), np.float64)
-            uniform = np.asarray(stream.random(n))
-            kernels.even_column(codes, j, of, chances, *fixed.arrays, allowed, uniform, *eye.arrays, drive, weights)
+        drive = eyes.drive(codes)
+        for j in range(len(sizes)):
+            eyes.draw(
+                codes, j, of, np.ascontiguousarray(model.column(j), np.float64), np.asarray(stream.random(n)), drive
+            )
     return codes
+
+
+def draw_column(
+    codes: AnyArray, j: int, chances: FloatArray, sizes: Sequence[int], zeros: Sequence[Zero], root: tuple[int, int]
+) -> None:
+    """Draw a column of every row anew by the chances of that row; evenly, by pairs and triples. Changed in place."""
+    n, stream = codes.shape[1], numpy_stream(*root)
+    watched = [m for m in to_watch(sizes, n, j) if j in m.columns]
+    goal = []
+    for m in watched:
+        others = [c for c in m.columns if c != j]
+        shape = [sizes[c] for c in others]
+        cell = np.ravel_multi_index([codes[c] for c in others], shape) if others else np.zeros(n, np.int64)
+        made = [np.bincount(cell, own, math.prod(shape)).reshape(shape) for own in chances.T]
+        goal.append(np.stack(made, axis=m.columns.index(j)).ravel())
+    eyes = _Eyes(sizes, watched, zeros, [j], np.concatenate(goal))
+    for _ in range(EVENED):
+        eyes.draw(codes, j, np.arange(n), chances, np.asarray(stream.random(n)), eyes.drive(codes))
+
+
+class _Eyes:
+    """Watched marginals and how many rows their cells should have, to draw some columns anew by."""
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        watched: Sequence[GroupedMarginal],
+        zeros: Sequence[Zero],
+        columns: Iterable[int],
+        goal: FloatArray,
+    ) -> None:
+        banned = as_factors(zeros)
+        self._watched, self._goal = watched, goal
+        self._allowed = np.concatenate([np.ones(0), *(1.0 - f.empty for f in banned if f.empty is not None)])
+        self._weights = SHARP / (np.sqrt(goal * (sum(len(m.columns) for m in watched) / len(sizes))) + 1.0)
+        starts = np.concatenate([[0], np.cumsum([m.n_cells for m in watched])]).tolist()
+        begins = np.concatenate([[0], np.cumsum([f.marginal.n_cells for f in banned])]).tolist()
+        self._sides = {}
+        for j in columns:
+            at = [i for i, m in enumerate(watched) if j in m.columns]
+            shut = [i for i, f in enumerate(banned) if j in f.columns]
+            fixed = _Side([banned[i].marginal for i in shut], sizes, j, [begins[i] for i in shut])
+            self._sides[j] = _Side([watched[i] for i in at], sizes, j, [starts[i] for i in at]), fixed
+
+    def drive(self, codes: AnyArray) -> FloatArray:
+        """Return by how many rows each cell has too many, times its weight."""
+        return np.asarray((np.concatenate(count_codes(codes, self._watched)) - self._goal) * self._weights, np.float64)
+
+    def draw(
+        self, codes: AnyArray, j: int, of: IntArray, chances: FloatArray, uniform: FloatArray, drive: FloatArray
+    ) -> None:
+        """Draw a column of every row anew; ``chances[of[i]]`` are those of row i. ``drive`` is kept up to date."""
+        eye, fixed = self._sides[j]
+        kernels.even_column(
+            codes, j, of, chances, *fixed.arrays, self._allowed, uniform, *eye.arrays, drive, self._weights
+        )
 
 
 def to_watch(sizes: Sequence[int], rows: int, target: int | None = None) -> Iterator[GroupedMarginal]:

@@ -22,12 +22,12 @@ from discreet.core.budget import Epsilon, Price
 from discreet.engines.passes import AxisGrids, GroupedMarginal, MarginalsPass
 from discreet.mechanisms import Moves
 from discreet.noise import numpy_stream
-from discreet.synopses.marginals import choice
+from discreet.synopses.marginals import choice, target
 from discreet.synopses.marginals.bins import Bins, consistent, levels, make_bins, most_bins, public_grid
 from discreet.synopses.marginals.differences import differences, matched, short_end, wider
 from discreet.synopses.marginals.facts import Zero, as_factors, kept_apart, make_possible, no_rows, on_bins
 from discreet.synopses.marginals.mixture import Factor, Mixture
-from discreet.synopses.marginals.population import draw, even_rows
+from discreet.synopses.marginals.population import draw, draw_column, even_rows
 from discreet.synopses.opening import OpenRelease
 
 #: Shares of the budget: for single columns; of the rest for scores; of what is left for each round.
@@ -134,6 +134,9 @@ def _find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
         found.known = [onto_simplex(p * rows, rows) for p in model.expected(f.marginal for f in factors[: len(sizes)])]
     found.missed = model.missed
     found.codes = draw(model, found.codes.shape[1], found.zeros, settings.target, (root, len(ROUNDS) + 2))
+    if (at := settings.target) is not None and sizes[at] == 2:
+        likely = target.chances(found.codes, at, found.known[at], factors, found.zeros)
+        draw_column(found.codes, at, likely, sizes, found.zeros, (root, len(ROUNDS) + 5))
     return found
 
 

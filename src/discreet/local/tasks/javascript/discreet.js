@@ -889,6 +889,8 @@ export class Client {
     const content = this.labels[question];
     if (task.mechanism.domain && listed.sha256 && (!content || hex(await sha256(utf8(content))) !== listed.sha256))
       refuse(`needs ${listed.file}`);
+    // Before anything is charged: a key of low order hides nothing, and an old browser cannot seal.
+    if (task.shuffle) await seal(task.shuffle, digest, utf8("")).catch(() => refuse("cannot be sealed here"));
     const device = new Device(task, content?.split(/\r?\n/).filter(Boolean));
     state.tasks[digest] ??= { question, name: task.name, subject, text, reports: 0 };
     this.devices.set(question, device);
