@@ -7,7 +7,7 @@ It follows docs/evidence-format.md and docs/evidence-tables.md, and shares no co
 for signatures, the package `cryptography`. Exit codes: 0 holds, 1 contradicted, 2 something was not checked, 3 wrong usage.
 """
 
-import argparse, hashlib, html, json, math, os, re, sys, unicodedata
+import argparse, hashlib, html, json, math, os, pathlib, re, sys, unicodedata
 from collections import Counter, defaultdict
 from fractions import Fraction
 from itertools import accumulate
@@ -41,7 +41,7 @@ def parsed(data):
 def canonical(value): return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 def is_rational(value):
     """Return whether a value is a text such as "97/100" in lowest terms, and not negative."""
-    found = isinstance(value, str) and re.fullmatch(r"(\d{1,2000})(?:/([1-9]\d{0,1999}))?", value, re.ASCII)
+    found = is_text(value) and re.fullmatch(r"(\d{1,2000})(?:/([1-9]\d{0,1999}))?", value, re.ASCII)
     return bool(found) and str(Fraction(int(found[1]), int(found[2] or 1))) == value
 def exact(value):
     """Return the number that a checked rational, "inf", or number of JSON (as it is written) stands for."""
@@ -50,9 +50,9 @@ def nearest(value):
     try: return float(value)
     except OverflowError: return math.inf
 def shown(value): return f"{nearest(value):.6g}"
+def differ(here, there): return here != there or isinstance(here, bool) != isinstance(there, bool)
 # ----------------------------------------------------------------------------------------------------- forms of fields
-def is_number(value, least=-math.inf, most=math.inf):
-    return type(value) in (int, float) and math.isfinite(nearest(value)) and least <= value <= most
+def is_number(v, least=-math.inf, most=math.inf): return type(v) in (int, float) and math.isfinite(nearest(v)) and least <= v <= most
 def is_whole(value, least=0): return type(value) is int and least <= value < 2**53
 def is_text(value): return isinstance(value, str)
 def is_hash(value, digits=64): return is_text(value) and bool(re.fullmatch(f"[0-9a-f]{{{digits}}}", value))
@@ -62,7 +62,7 @@ def among(*words): return lambda value: value in words
 #: absent, and "*" stands for any further field.
 FORMS = {
     "null": lambda v: v is None, "true": lambda v: v is True, "bool": lambda v: isinstance(v, bool), "text": is_text,
-    "words": lambda v: is_text(v) and v != "", "sentence": lambda v: is_text(v) and bool(v) and not re.search(r"[.!?]\s", v),
+    "words": lambda v: is_text(v) and v != "", "sentence": lambda v: is_text(v) and bool(v) and v.isprintable() and not re.search(r"[.!?]\s", v),
     "number": is_number, "share": lambda v: is_number(v, 0, 1), "delta": lambda v: is_number(v, 0) and v < 1,
     "whole": is_whole, "count": lambda v: is_whole(v, 1), "one": lambda v: repr(v) == "1", "two": lambda v: repr(v) == "2",
     "amount": is_rational, "infinite": lambda v: v == "inf", "hash": is_hash,
@@ -98,12 +98,12 @@ SHAPES = {
             "l?": {"kind?": "diversity", "least?": "number", "c?": "number", "counts?": "text", "*": "any"},
             "t?": {"kind?": "text", "most?": "number", "counts?": "text", "*": "any"}},
         "reached?": {
-            "k?": "whole|null", "probabilistic_k?": "whole", "k_by_columns?": GROUPS, "largest_share?": "share",
+            "k?": "whole|null", "probabilistic_k?": "whole", "k_by_columns?": GROUPS, "largest_share?": "share", "k_of_rows?": "whole",
             "l?": {"*": "number|infinite"}, "l_kind?": "diversity", "t?": {"*": "number"}, "t_kind?": {"*": "text"},
             "*": "any"}},
     "page": {
         "format": "words", "format_version": "one", **named("file file_sha256 language reported_by given shown", "text"),
-        **named("bytes kind digest made_by", "any"), "promise": "object", "seeded": "bool", "about": {"*": "text|null"},
+        **named("bytes kind digest made_by", "any"), "promise": named("model epsilon rho delta unit plain", "any"), "seeded": "bool", "about": {"*": "text|null"},
         "account": ("null", {"head": "text", "*": "any"}), "signer": "text|null",
         "behind": ("null", {"file": "text", "digest": "text", "*": "any"})},
     "given": named("attacks? audits? comparison? candidates? clusters?", "any"),
@@ -145,9 +145,8 @@ def fits(value, shape, what="it"):
     return value
 def part(value, name):
     """Return an object inside an object, which may be absent."""
-    found = value.get(name)
-    need(found is None or isinstance(found, dict), f"{name} is not an object")
-    return found or {}
+    need(isinstance(value.get(name), (dict, type(None))), f"{name} is not an object")
+    return value.get(name) or {}
 # ---------------------------------------------------------------------------------------------------------- guarantees
 def checked_guarantee(value):
     fits(value, SHAPES["guarantee"], "the guarantee")
@@ -179,8 +178,7 @@ DRAWS["privtree"]["bias"] = "count"
 STATED = {"law": "text", "epsilon": "amount|infinite", "delta?": "amount", "number?": "whole"}
 DRAWS.update(dict.fromkeys(("selection", "sampling", "report"), STATED))
 def root_up(value):
-    scaled = value.numerator * value.denominator << 80
-    root = math.isqrt(scaled)
+    root = math.isqrt(scaled := value.numerator * value.denominator << 80)
     return Fraction(root + (root * root < scaled), value.denominator << 40)
 def privtree_loss(scale, bias):
     a, total = math.exp(-1 / scale), 0.0
@@ -258,8 +256,7 @@ def csv_rows(text, delimiter):
     while at < len(text) or row:
         pieces, quotes = [], text.startswith('"', at)
         while text.startswith('"', at):
-            close = text.find('"', at + 1)
-            need(close >= 0, "a quote is not closed")
+            need((close := text.find('"', at + 1)) >= 0, "a quote is not closed")
             pieces.append(text[at + 1 : close])
             at = close + 1
         rest = plain.match(text, at)
@@ -329,10 +326,8 @@ class Table:
     def check_columns(self):
         need(not self.unlisted, f"quasi-identifiers that the promise leaves out: {', '.join(self.unlisted)}")
         shows, rows = self.shown_by(self.quasi), self.promise.get("rows", self.rows)
-        odd = [name for name in self.columns if name not in shows and name not in self.declared]
-        need(not odd, f"columns that are not declared: {', '.join(odd)}")
-        known = [*shows, *self.sensitive, *self.kept, *self.people]
-        need(not self.listed or set(self.columns) <= set(known), "a column has no role in the promise")
+        odd = set(self.columns) - {*shows} - ({*self.sensitive, *self.kept, *self.people} & set(self.declared))
+        need(not odd, f"columns that are not declared, or have no role: {', '.join(sorted(odd))}")
         need(self.rows == rows, f"it has {self.rows} rows, and {rows} are stated")
     def groups(self, columns):
         """Group the rows that are the same in some columns: lists of row numbers."""
@@ -350,13 +345,17 @@ class Table:
         if "required" not in self.promise or set(required) - {"k", "l", "t", "k_by_columns", "probabilistic_k"}:
             later.append("something else is promised than rules that can be counted")
         if self.promise.get("output") == "sample": later.append("rows were drawn from groups: k, l and t are not in them")
-        elif "k_by_columns" in required: told = self.recount_by_columns(required["k_by_columns"])
-        elif required.get("k") is None:
-            need(self.reached.get("k") is None, "a k is stated as reached, and none is promised")
-            if "probabilistic_k" in required: later.append("k holds with a probability: it cannot be counted")
         else:
-            need(quasi, "a k is promised, and the table has none of its quasi-identifiers")
-            told = self.recount_groups(quasi, later) if self.rows else ["no rows"]
+            apart = [part(rules, "k_by_columns").get("columns") for rules in (self.reached, required)]
+            odd = "probabilistic_k" in self.reached and "probabilistic_k" not in required
+            need(not odd and apart[0] in (None, apart[1]), "another kind of k is stated as reached than is promised")
+            if "k_by_columns" in required: told = self.recount_by_columns(required["k_by_columns"])
+            if required.get("k") is None:
+                need(self.reached.get("k") is None, "a k is stated as reached, and none is promised")
+                if "probabilistic_k" in required: later.append("k holds with a probability: it cannot be counted")
+            if any(required.get(rule) not in (None, {}) for rule in ("k", "l", "t")):
+                need(quasi, "k, l or t is promised, and the table has none of its quasi-identifiers")
+                told = self.recount_groups(quasi, later) if self.rows else ["no rows"]
         if later: raise Unchecked("; ".join(dict.fromkeys(later)))
         return "counted again: " + ", ".join(told)
     def recount_groups(self, quasi, later):
@@ -375,14 +374,16 @@ class Table:
     def recount_by_columns(self, asked):
         lists, k = asked["columns"], max(asked["least"], part(self.reached, "k_by_columns").get("least", 0))
         for names in lists if self.rows else ():
-            columns = self.shown_by([name for name in names if name in self.quasi])
-            smallest = min(map(len, self.groups(columns))) if columns else 0
+            shows = self.shown_by([name for name in names if name in self.quasi])
+            smallest = min(map(len, self.groups(shows))) if shows else 0
             need(smallest >= k, f"k of {', '.join(names)} is {smallest}, {k} is promised")
+        rows = min(map(len, self.groups(self.shown_by(self.quasi))), default=math.inf)
+        need(rows >= self.reached.get("k_of_rows", 0), f"k of whole rows is {rows}, and more is stated")
         left = [n for n in self.quasi if self.shown_by([n]) and not any(n in names for names in lists)]
         need(not left, f"quasi-identifiers that are in no list: {', '.join(left)}")
         return [f"{self.rows} rows", f"k by columns at least {k}"]
     def count_k(self, groups, later):
-        required, reached, counts = self.required["k"], self.reached.get("k"), self.promise.get("k_counts")
+        required, reached, counts = self.required.get("k") or 0, self.reached.get("k"), self.promise.get("k_counts")
         k, least = min(map(len, groups)), required if reached is None else reached
         person = re.search(r"by column (['\"])(.*)\1$", counts or "")
         cells = self.columns.get(person[2]) if person else None
@@ -394,8 +395,7 @@ class Table:
         need(k >= max(required, least), f"k is {k}, and {max(required, least)} is required or stated")
         need(least >= required, "the stated k is less than the required one")
         return k
-    def numbered(self, name):
-        """Number sensitive values in order, missing ones last; say whether they are numbers, dates or times."""
+    def numbered(self, name):  # sensitive values in order, missing ones last; whether they are numbers, dates or times
         cells, declared = self.columns[name], self.declared.get(name, {})
         bounds, names, given = declared.get("bounds"), declared.get("categories"), {c for c in cells if c is not None}
         known = {str(c): i for i, c in enumerate(names or [])}
@@ -449,6 +449,9 @@ def l_of(tables, kind, least):
         return min(math.exp(-sum(n / sum(group) * math.log(n / sum(group)) for n in group)) for group in counts)
     rests = [sum(group[max(int(least or 1) - 1, 0) :]) for group in counts]
     return max(group[0] / rest if rest else math.inf for group, rest in zip(counts, rests))
+def used(lines):
+    found = (line for line in lines if isinstance(line, dict)) if isinstance(lines, list) else ()
+    return any("draws" in line or "external" in line or used(line.get("parts")) for line in found)
 def check_table(columns, guarantee):
     """Check the columns of a table, and that those which name people hold hashes."""
     need(guarantee["domain"] is not None, "no columns are declared")
@@ -458,7 +461,7 @@ def check_table(columns, guarantee):
     if guarantee["model"] == "syntactic": table.check_columns()
     else:
         need(set(columns) <= set(table.declared), "a column is not declared")
-        need(guarantee["ledger"] or not table.rows, "rows were released, and the ledger is empty")
+        need(used(guarantee["ledger"]) or not table.rows, "rows were released, and no line of the ledger was used")
     return f"{table.rows} rows; all {len(columns)} columns are declared"
 # ------------------------------------------------------------------------------------------------------------- account
 CUT = "it was cut back, is an older copy, or is another account"
@@ -482,8 +485,8 @@ class Account:
         number, digest = event.get("entry", 1), event.get("digest")
         if kind == "open":
             self.opened, self.currency = event, "epsilon" if event["rho"] is None else "rho"
-            need(event["format"] == "discreet.account" and None in (event["epsilon"], event["rho"]), "it is not an account")
-            need(event[self.currency] is not None, "it has no limit")
+            limits = None in (event["epsilon"], event["rho"]) and event[self.currency] is not None
+            need(event["format"] == "discreet.account" and limits, "it is not an account, or has not one limit")
             self.limit, self.delta = exact(event[self.currency]), exact(event["delta"])
             need(self.limit > 0 and self.delta < 1 and (event["rho"] is None or self.delta > 0), "its limits are damaged")
             return
@@ -571,8 +574,8 @@ def page_part(text, name):
     return content, text[:start] + text[end:]
 
 class Page:
-    def __init__(self, name, data):
-        self.name = name
+    def __init__(self, path, data):
+        self.path, self.file_name, self.name = path, os.path.basename(path), called(os.path.basename(path))
         try:
             text = data.decode("utf-8")
             facts, bare = page_part(text, "facts")
@@ -582,12 +585,13 @@ class Page:
             need(self.facts["format"] == "discreet.page", "it is not a page")
             fits(parsed(self.facts["given"]), SHAPES["given"], "what is given")
         except (Wrong, UnicodeDecodeError): raise Unchecked("its facts cannot be read") from None
-    def check_promise(self, guarantee):
+    def check_promise(self, guarantee, size):
         promise, spent = self.facts["promise"], nearest(exact(guarantee["spent"]))
         rho = None if guarantee["accounting"] == "epsilon" else "inf" if spent == math.inf else spent
         stated = [(promise.get(n), guarantee[n], n) for n in ("model", "epsilon", "delta", "unit")]
-        stated += [(promise.get("rho"), rho, "rho"), *((self.facts[n], guarantee[n], n) for n in ("seeded", "digest"))]
-        wrong = [name for here, there, name in stated if here != there]
+        stated += [(promise["rho"], rho, "rho"), *((self.facts[n], guarantee[n], n) for n in ("seeded", "digest"))]
+        stated += [(self.facts["bytes"], size, "bytes"), (self.facts["made_by"], guarantee["version"], "made_by")]
+        wrong = [name for here, there, name in stated if differ(here, there)]
         need(not wrong, f"it states another promise than the file: {', '.join(wrong)}")
         return "it is about this file, and states its promise"
     def check_balance(self, account):
@@ -602,7 +606,7 @@ class Page:
                 "total": nearest(was.limit), "spent": nearest(was.spent), "remaining": nearest(was.limit - was.spent),
                 "head": "sha256:" + list(was.ends)[-1]}
         if entry: then |= {"when": entry["when"], "model": (entry["terms"] or {"model": "central"})["model"]}
-        wrong = [name for name, value in then.items() if told.get(name) != value]
+        wrong = [name for name, value in then.items() if differ(told.get(name), value)]
         need(not wrong, f"it states another {' and '.join(wrong)} than the account had then")
 # ---------------------------------------------------------------------------------------------------------- signatures
 class Signature:
@@ -626,9 +630,9 @@ class Signature:
         return made
     def check(self):
         if Ed25519PublicKey is None: raise Unchecked("signatures need the package `cryptography`")
+        key, signature = (bytes.fromhex(self.value[name]) for name in ("public_key", "signature"))
         try:
-            key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(self.value["public_key"]))
-            key.verify(bytes.fromhex(self.value["signature"]), self.bytes())
+            Ed25519PublicKey.from_public_bytes(key).verify(signature, self.bytes())
             need(self.told["key"] == self.key, "its fingerprint is not that of its public key")
         except (InvalidSignature, ValueError):
             raise Wrong("the signature is not one of this statement: one was changed") from None
@@ -678,12 +682,9 @@ def messages(data):
     return seeded
 # ------------------------------------------------------------------------------------------------------------- verdict
 def read(path):
-    try:
-        with open(path, "rb") as file: return file.read()
+    try: return pathlib.Path(path).read_bytes()
     except OSError as error: raise Usage(f"{path}: {error.strerror}") from None
-def plain(text):
-    """Return a text without characters that a terminal obeys, or that change the order of others."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in text)
+def plain(text): return "".join(c if c.isprintable() else "\ufffd" for c in text)  # nothing that a terminal obeys
 def called(name):
     """Return a name for display: letters that could pass for others, or are not seen, are spelled out behind it."""
     odd = [c for c in name if not c.isprintable() or not unicodedata.normalize("NFD", c)[0].isascii()]
@@ -695,7 +696,7 @@ class Given:
         self.path, self.guarantee, place = path.rstrip("/"), None, path.rstrip("/") + ".guarantee.json"
         self.file_name, names = os.path.basename(self.path), sorted(os.listdir(path)) if os.path.isdir(path) else []
         inside = {name: os.path.join(path, name) for name in names}
-        self.stray = [called(n) for n, p in inside.items() if os.path.isdir(p) or (n[:5] != "part-" and os.path.getsize(p))]
+        self.stray = [called(n) for n, p in inside.items() if os.path.isdir(p) or (n[:5] != "part-" and os.lstat(p).st_size)]
         shown_files = [p for n, p in inside.items() if n[0] not in "._" and not os.path.isdir(p)]
         parts = [read(p) for p in shown_files] if os.path.isdir(path) else [read(path)]
         self.tables = [data for p, data in zip(shown_files, parts) if "part-" in os.path.basename(p)[:5]] or parts
@@ -719,8 +720,7 @@ class Verdict:
             return self.say(about, check, CONTRADICTED if isinstance(error, Wrong) else NOT_CHECKED, str(error))
         if is_text(found): self.say(about, check, HOLDS, found)
         return found
-    def leave(self, thing, check, detail):
-        """Say that something is not checked here, unless a key that the reader named vouches for the whole file."""
+    def leave(self, thing, check, detail):  # not checked, unless a key that the reader named vouches for the whole file
         vouched = bool(self.known) and any(found.vouches(thing) for found in self.good)
         self.say(thing.name, check, NOTE if vouched else NOT_CHECKED, detail + "; its signer vouches for it" * vouched)
     @property
@@ -763,8 +763,7 @@ class Verdict:
         self.leave(file, "cells", "that every cell is one of its declaration is not checked here")
         if promise["model"] == "syntactic": self.attempt(name, "recount", Table(columns, promise).recount)
     def check_seed(self, name, seeded):
-        said = "the noise was seeded: nothing is protected" if seeded else "not seeded"
-        self.say(name, "seed", CONTRADICTED if seeded else HOLDS, said)
+        self.say(name, "seed", *((CONTRADICTED, "the noise was seeded: nothing is protected") if seeded else (HOLDS, "not seeded")))
     def read_signature(self, about, data):
         found = self.attempt(about, "signature", Signature, data)
         if found and all(found.value != other.value for _, other in self.signatures): self.signatures.append((about, found))
@@ -796,6 +795,8 @@ class Verdict:
             renamed = "" if thing.file_name in listed else f"; it had another name then: {', '.join(map(called, listed))}"
             if covered: self.say(thing.name, "signature", HOLDS, f"it is what was signed{renamed}")
             elif not renamed: self.say(thing.name, "signature", CONTRADICTED, "another file was signed under this name")
+            elif about == called(thing.file_name + ".signature.json"):
+                self.say(about, "signature", CONTRADICTED, f"it is not about {thing.name}: it was made for other files")
         for file in [file for file in self.files if file.beside is not None]:
             beside = file.file_name + ".guarantee.json"
             if (found.listed(file)[1] or beside in names) and sha256(file.beside) not in digests:
@@ -803,13 +804,13 @@ class Verdict:
         promise = next((f.guarantee for f in self.files if digests and f.hash == digests[0]), None)
         if promise and told["guarantee"] not in (None, sha256(canonical(promise))):
             self.say(about, "guarantee", CONTRADICTED, "the guarantee is not the one that was signed with this file")
-        if found.told["account"] is not None:
-            self.heads.append((found.told["account"]["head"], "that was signed"))
+        if told["account"] is not None:
+            self.heads.append((told["account"]["head"], "that was signed"))
             named = promise["parameters"].get("account") if promise else None
-            if promise and (named if isinstance(named, dict) else {}).get("dataset") != found.told["account"]["dataset"]:
+            if promise and (named if isinstance(named, dict) else {}).get("dataset") != told["account"]["dataset"]:
                 self.say(about, "account", CONTRADICTED, "the file names another account than the one that was signed")
-        absent = [n for n, digest in zip(names, digests) if digest not in [f.hash for f in self.files]]
-        absent = [called(n) for n in absent if not n.endswith(".guarantee.json")]
+        given = [file.hash for file in self.files]
+        absent = [called(n) for n, d in zip(names, digests) if d not in given and not n.endswith(".guarantee.json")]
         if absent: self.say(about, "files", NOTE, f"signed with them, and not given: {', '.join(absent)}")
     def check_page(self, page):
         if page.bare != page.facts["shown"]:
@@ -818,7 +819,8 @@ class Verdict:
         file = next((f for f in self.files if f.hash == page.facts["file_sha256"]), None)
         if file is None:
             return self.say(page.name, "page", CONTRADICTED, f"it is the page of another file: {called(page.facts['file'])}")
-        if file.guarantee is not None: self.attempt(page.name, "page", page.check_promise, file.guarantee)
+        if file.file_name != page.facts["file"]: self.say(page.name, "page", NOTE, f"it calls {file.name} {called(page.facts['file'])}")
+        if file.guarantee is not None: self.attempt(page.name, "page", page.check_promise, file.guarantee, len(file.payload))
         else: self.say(page.name, "page", NOT_CHECKED, "the promise of its file is not read here")
         self.leave(page, "text", "that the page shows its facts and nothing else is not checked here")
     def check_account(self, path):
@@ -840,13 +842,12 @@ class Verdict:
             if account["dataset"] != book.opened["dataset"]:
                 self.say(about, "head", CONTRADICTED, "what was signed is about the account of another dataset")
     def read_page(self, path, data):
-        name = os.path.basename(path)
-        found = self.attempt(called(name), "page", Page, called(name), data)
+        name = called(os.path.basename(path))
+        found = self.attempt(name, "page", Page, path, data)
         if found:
-            found.path, found.file_name = path, name
             self.pages.append(found)
             if found.signature: self.read_signature(found.name, found.signature)
-        elif self.known: self.say(called(name), "page", CONTRADICTED, "it is not signed by a key that you named")
+        elif self.known: self.say(name, "page", CONTRADICTED, "it is not signed by a key that you named")
 def sentence(promise):
     k, unit = part(promise["parameters"], "required").get("k", "none"), promise["unit"]
     if promise["model"] == "syntactic": return f"k = {k or 'none'}; no differential privacy. Unit: {unit}."
@@ -861,6 +862,7 @@ def verify(paths, page=None, account=None, keys=(), heads=()):
         if path.endswith(".signature.json"): made.read_signature(called(os.path.basename(path)), data)
         elif path == page or data[:64].lstrip().lower().startswith(b"<!doctype html"): made.read_page(path, data)
         else: made.files.append(Given(path))
+    if not made.files and not account: made.say("files", "file", NOT_CHECKED, "no released file was given")
     for file in made.files: made.check_file(file)
     for path in dict.fromkeys([*(thing.path for thing in [*made.files, *made.pages]), account]):
         place = f"{path}.signature.json"
@@ -887,9 +889,7 @@ def main(words=None):
         given = parser.parse_args(words)
         found = verify(given.files, given.page, given.account, given.key, given.head)
     except SystemExit as error: return 3 if error.code else 0
-    except Usage as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 3
+    except Usage as error: return print(f"error: {error}", file=sys.stderr) or 3
     lines = [f"Verdict: {found.to_dict()['verdict']}", *(f"{p['file']} promises: {p['promise']}" for p in found.promises)]
     answers = sorted(found.answers, key=lambda answer: (CONTRADICTED, NOT_CHECKED, HOLDS, NOTE).index(answer["result"]))
     lines += [f"{a['result']}  {a['about']}, {a['check']}: {a['detail']}" for a in answers]

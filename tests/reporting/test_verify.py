@@ -7,16 +7,19 @@ import json
 import re
 import shutil
 import sys
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.csv as csv
+import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
 from command_line import exit_code, output, printed, run
-from discreet.core import Guarantee, PublicKey, Signature, SigningKey, digest_of, promise_place
+from discreet.core import Guarantee, PublicKey, Signature, SigningKey, digest_of, payload_of, promise_place
 from discreet.errors import DataSourceError, FormatError, MissingExtra
 from discreet.jobs.signing import write_signature
 from discreet.reporting import report_facts, verify
@@ -550,3 +553,205 @@ def test_a_head_on_a_page_counts_also_if_its_file_cannot_be_read(here: Path) -> 
     (here / "s.parquet").write_bytes((here / "s.parquet").read_bytes() + b"x")
     said = contradictions(judged(here, "s.parquet", page="s.html", account="a.account", key=""))
     assert "the head on the page: it was cut back" in said
+
+
+def resealed(table: Path, **stated: Any) -> None:
+    """State other facts, and seal them again, as anyone can."""
+    promise = Guarantee.from_json(promise_place(table).read_bytes())
+    told = {**promise.parameters, **stated.pop("parameters", {})}
+    told = {name: fact for name, fact in told.items() if fact is not None}
+    sealed = replace(promise, parameters=told, **stated).seal(b"".join(payload_of(table)))
+    promise_place(table).write_text(sealed.to_json(indent=2) + "\n", encoding="utf-8")
+
+
+@pytest.fixture
+def unsigned(here: Path) -> Path:
+    """The anonymous table, without its signature."""
+    (here / "safe.csv.signature.json").unlink()
+    return here
+
+
+_APART = {"least": 1, "columns": [["age"], ["town"], ["job"], ["hours"]]}
+
+
+@pytest.mark.parametrize(("required", "reached", "said"), [
+    ({"l": {"least": 50}}, {}, "l of illness is 1"),
+    ({"t": {"most": 0.0}}, {}, "t of illness is"),
+    ({"k": 200, "k_by_columns": _APART}, {}, "k is 5, required 200"),
+    ({"k_by_columns": _APART, "l": {"least": 50}}, {}, "l of illness is 1"),
+    ({"k_by_columns": _APART}, {"k": 50}, "a k is stated as reached"),
+    ({"k_by_columns": _APART}, {"k_by_columns": _APART, "k_of_rows": 50}, "k of whole rows is 5"),
+    ({"k": 5}, {"k": 5, "k_by_columns": {**_APART, "least": 250}}, "another kind of k"),
+    ({"k": 5}, {"k": 5, "probabilistic_k": 900}, "another kind of k"),
+])  # fmt: skip
+def test_every_rule_that_a_promise_states_is_counted(
+    unsigned: Path, required: dict[str, Any], reached: dict[str, Any], said: str
+) -> None:
+    """Also l and t without a k, and k of whole rows beside that of groups of columns."""
+    resealed(unsigned / "safe.csv", parameters={"required": required, "reached": reached})
+    assert said in contradictions(judged(unsigned, "safe.csv", key=""))
+    resealed(unsigned / "safe.csv", parameters={"required": {"l": {"least": 1}}, "reached": {}})
+    assert judged(unsigned, "safe.csv", key="").code == 0
+
+
+@pytest.mark.parametrize("role", ["attribute", "target"])
+def test_a_column_that_is_not_counted_is_mentioned(unsigned: Path, role: str) -> None:
+    """Also if the promise lists no quasi-identifiers, so that they are those of the declaration."""
+    place = promise_place(unsigned / "safe.csv")
+    facts = json.loads(place.read_bytes())
+    del facts["parameters"]["quasi_identifiers"]
+    columns = facts["domain"]["columns"]
+    columns["age"]["role"] = role
+    sealed = Guarantee.from_dict({**facts, "digest": None}).seal((unsigned / "safe.csv").read_bytes())
+    place.write_text(sealed.to_json(indent=2) + "\n", encoding="utf-8")
+    said = contradictions(judged(unsigned, "safe.csv", key=""))
+    assert "column 'age' was passed on, but the promise does not mention it" in said
+
+
+@pytest.mark.parametrize("unit", ["one row\u202e", "one row\u200b", "one row\nand more"])
+def test_a_unit_has_no_marks_that_are_not_seen(unsigned: Path, unit: str) -> None:
+    resealed(unsigned / "safe.csv", unit=unit)
+    assert "marks that are not seen" in contradictions(judged(unsigned, "safe.csv", key=""))
+
+
+def test_names_from_others_do_not_turn_the_text_of_a_page(here: Path) -> None:
+    facts = report_facts(here / "safe.csv") | {
+        "about": {"title": "\u202eYear 12"},
+        "file": "s\u2067.csv",
+        "signer": None,
+    }
+    page = report_page(facts, "en")
+    assert not {"\u202e", "\u2067"} & {*page}
+    assert "\ufffdYear 12" in page
+
+
+def test_what_a_page_states_for_programs_is_compared_too(here: Path) -> None:
+    before = (here / "u.html").read_bytes()
+    promise = json.loads(held(before.decode(), FACTS))["promise"]
+    for odd, said in (({"bytes": 1}, "the file: bytes"), ({"made_by": "99"}, "made_by"), ({"kind": "rows"}, "kind"),
+                      ({"promise": {**promise, "epsilon": True}}, "the file: epsilon")):  # fmt: skip
+        (here / "u.html").write_bytes(before)
+        rewritten(here / "u.html", lambda text: text, **odd)
+        assert said in contradictions(judged(here, "u.parquet", page="u.html", key=""))
+    (here / "u.html").write_bytes(before)
+    rewritten(here / "u.html", lambda text: text, promise={**promise, "real_epsilon": 0.01})
+    assert judged(here, "u.parquet", page="u.html", key="").code == 2
+    name = "u.parquet (certified)"
+    (here / "u.html").write_bytes(before)
+    rewritten(here / "u.html", lambda text: text.replace("u.parquet", name), file=name)
+    told = judged(here, "u.parquet", page="u.html", key="").to_dict()["checks"]
+    assert any(name in check["detail"] for check in told)
+
+
+def test_a_signature_next_to_a_file_is_about_it_and_one_alone_shows_nothing(here: Path) -> None:
+    shutil.copy(here / "s.parquet.signature.json", here / "u.parquet.signature.json")
+    said = contradictions(judged(here, "u.parquet", key=""))
+    assert "u.parquet.signature.json, signature: it is not about u.parquet" in said
+    assert judged(here, "s.parquet.signature.json").code == 2
+    assert judged(here, "a.account.signature.json", account="a.account").code == 0
+
+
+def test_paths_without_a_name_and_links_to_nothing_get_an_answer(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = here / "t.csv"
+    folder.mkdir()
+    shutil.copy(here / "safe.csv", folder / "part-0.csv")
+    shutil.copy(promise_place(here / "safe.csv"), promise_place(folder))
+    monkeypatch.chdir(folder)
+    assert verify([Path()]).code == 0
+    with pytest.raises(DataSourceError, match="cannot read '/'"):
+        verify([Path("/")])
+    (folder / "_raw").symlink_to(here / "absent")
+    assert "no part of the table: _raw" in contradictions(judged(here, "t.csv", key=""))
+
+
+@pytest.fixture(scope="module")
+def drawn(made: Path) -> Path:
+    """Synthetic rows, and perturbed ones without bounds."""
+    folder = made / "drawn"
+    folder.mkdir()
+    people = [made / "people.csv", "--schema", made / "schema.toml", "--epsilon", 1]
+    output("synthesize", *people, "-o", folder / "syn.csv")
+    output("perturb", *people, "--radius", 5, "--category-epsilon", 1, "-o", folder / "noisy.csv")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["syn.csv", "noisy.csv"])
+def test_cells_of_drawn_rows_are_of_their_kind(drawn: Path, tmp_path: Path, name: str) -> None:
+    table = Path(shutil.copy(drawn / name, tmp_path / name))
+    shutil.copy(promise_place(drawn / name), promise_place(table))
+    assert verify([table]).code == 0
+    rows = csv.read_csv(table)
+    wrong = {"Ana Miller": False, float("nan"): False, 1e6: name == "noisy.csv"}
+    for value, holds in wrong.items():
+        ages = pa.array([value] * rows.num_rows)
+        csv.write_csv(rows.set_column(rows.column_names.index("age"), "age", ages), table)
+        resealed(table)
+        assert (verify([table]).code == 0) is holds
+        if not holds:
+            assert f"{name}, cells: column 'age'" in contradictions(verify([table]))
+
+
+def test_rows_need_a_line_that_was_used(drawn: Path, tmp_path: Path) -> None:
+    table = Path(shutil.copy(drawn / "syn.csv", tmp_path / "syn.csv"))
+    facts = json.loads(promise_place(drawn / "syn.csv").read_bytes())
+    line = {"label": "tree", "amount": "1/100", "kind": "sequential", "unused": True}
+    facts |= {"ledger": [line], "spent": "1/100", "epsilon": 0.01, "digest": None}
+    sealed = Guarantee.from_dict(facts).seal(table.read_bytes())
+    promise_place(table).write_text(sealed.to_json(indent=2) + "\n", encoding="utf-8")
+    assert "no line of the ledger was used" in contradictions(verify([table]))
+
+
+def test_parts_of_different_types_are_one_table(drawn: Path, tmp_path: Path) -> None:
+    """A part may have whole numbers alone, or none: its columns are of the same kind all the same."""
+    folder = tmp_path / "syn.csv"
+    folder.mkdir()
+    rows = csv.read_csv(drawn / "syn.csv")
+    place = rows.column_names.index("age")
+    for part, ages in enumerate(([30] * 40, [None] * 40)):
+        csv.write_csv(rows.slice(40 * part, 40).set_column(place, "age", pa.array(ages)), folder / f"part-{part}.csv")
+    csv.write_csv(rows.slice(80), folder / "part-2.csv")
+    shutil.copy(promise_place(drawn / "syn.csv"), promise_place(folder))
+    resealed(folder)
+    assert verify([folder]).code == 0
+
+
+def test_a_workbook_and_a_parquet_file_hold_their_table_alone(made: Path, tmp_path: Path) -> None:
+    raw = (made / "people.csv").read_bytes()
+    people = ["anonymize", made / "people.csv", "--schema", made / "schema.toml", "-k", 5]
+    book, table = tmp_path / "safe.xlsx", tmp_path / "safe.parquet"
+    for path in (book, table):
+        output(*people, "-o", path)
+        assert verify([path]).code == 0
+    good = table.read_bytes()
+    with zipfile.ZipFile(book, "a") as parts:
+        parts.writestr("xl/worksheets/sheet2.xml", raw)
+    resealed(book)
+    assert "holds more than one table" in contradictions(verify([book]))
+    footer = 8 + int.from_bytes(good[-8:-4], "little")
+    table.write_bytes(good[:-footer] + raw + good[-footer:])
+    resealed(table)
+    assert "data that its rows do not show" in contradictions(verify([table]))
+    table.write_bytes(good)
+    kept = pq.read_table(table)
+    pq.write_table(kept.replace_schema_metadata({**(kept.schema.metadata or {}), "raw": raw}), table)
+    resealed(table)
+    assert "data that its rows do not show" in contradictions(verify([table]))
+    table.write_bytes(good)
+    resealed(table, unit="one person")
+    assert "another promise inside" in contradictions(verify([table]))
+
+
+def test_parts_of_a_folder_keep_their_borders(made: Path, tmp_path: Path) -> None:
+    """The seal is over the bytes of all parts: merged ones would have the same, and show the last alone."""
+    folder = tmp_path / "safe.parquet"
+    folder.mkdir()
+    rows = csv.read_csv(made / "safe.csv")
+    for part in (0, 1):
+        pq.write_table(rows.slice(150 * part, 150), folder / f"part-{part}.parquet")
+    shutil.copy(promise_place(made / "safe.csv"), promise_place(folder))
+    resealed(folder)
+    assert verify([folder]).code == 0
+    both = b"".join(payload_of(folder))
+    (folder / "part-1.parquet").unlink()
+    (folder / "part-0.parquet").write_bytes(both)
+    assert "data that its rows do not show" in contradictions(verify([folder]))

@@ -1,6 +1,9 @@
 """The kind of a file, from its first bytes, its metadata and its neighbours."""
 
 import os
+import re
+import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +12,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet.anonymity.release import META as RECORD
-from discreet.core import PROMISE_ENDING, Categorical, Code, Domain, promise_place
+from discreet.anonymity.risk import PROMISE_KEY
+from discreet.core import PROMISE_ENDING, Categorical, Code, Domain, promise_place, read_json
 from discreet.engines import PARQUET
 from discreet.engines.tables import format_of, sheet_as_csv, unescaped
 from discreet.errors import FormatError
@@ -18,6 +22,15 @@ from discreet.synopses import CHECKSUM_MARK
 from discreet.synopses import FACTS as SYNOPSIS
 
 _PARQUET_MAGIC = b"PAR1"
+#: Metadata of a released table.
+_METADATA = {b"ARROW:schema", PROMISE_KEY.encode()}
+#: What must be the same in the promise inside of a Parquet file and in the one next to it.
+_PROMISED = ("model", "epsilon", "delta", "accounting", "spent", "unit", "neighbours", "ledger", "seeded")
+#: Parts of a workbook with one sheet.
+_WORKBOOK = re.compile(
+    r"\[Content_Types\]\.xml|_rels/\.rels|docProps/(core|app)\.xml|"
+    r"xl/((_rels/)?workbook\.xml(\.rels)?|(styles|sharedStrings|metadata)\.xml|theme/theme1\.xml|worksheets/sheet1\.xml)"
+)
 
 
 def kind_of(path: Path) -> str:
@@ -54,6 +67,44 @@ def _of_parquet(path: Path) -> str:
     return "record" if RECORD in named else "synopsis" if made else "table"
 
 
+def _check_parquet(path: Path) -> None:
+    """Refuse Parquet that holds more than the table: other metadata, another promise, or bytes that no column reads."""
+    beside = read_json(promise_place(path).read_bytes())
+    for file in sorted(path.glob("part-*")) if path.is_dir() else [path]:
+        facts = pq.read_metadata(file)
+        groups = [facts.row_group(i) for i in range(facts.num_row_groups)]
+        used = sum(g.column(i).total_compressed_size for g in groups for i in range(facts.num_columns))
+        held = facts.metadata or {}
+        other = [name for name in held if name not in _METADATA]
+        if other or used + facts.serialized_size + 12 != file.stat().st_size:
+            raise FormatError(f"{path.name} holds more than a table: data that its rows do not show")
+        try:
+            inside = read_json(held.get(PROMISE_KEY.encode(), b"{}"))
+            same = all(inside.get(name, beside[name]) == beside[name] for name in _PROMISED)
+        except (ValueError, AttributeError, RecursionError):
+            same = False
+        if not same:
+            raise FormatError(f"{path.name} has another promise inside than next to it")
+
+
+def _check_workbook(path: Path) -> None:
+    """Refuse a workbook that holds more than one sheet of cells."""
+    with zipfile.ZipFile(path) as book:
+        parts = book.infolist()
+    starts = min(part.header_offset for part in parts)
+    if starts or any(not _WORKBOOK.fullmatch(part.filename) for part in parts):
+        raise FormatError(f"{path.name} holds more than one table: other sheets, comments or files")
+
+
+def _mixed(tables: Sequence[pa.Table]) -> dict[str, pa.DataType]:
+    """Return the columns that are texts in some parts and not in others, as texts."""
+    kinds: dict[str, set[pa.DataType]] = {}
+    for name, kind in ((f.name, f.type) for part in tables for f in part.schema if not pa.types.is_null(f.type)):
+        kinds.setdefault(name, set()).add(kind)
+    numbers = {pa.int64(), pa.float64()}
+    return {name: pa.string() for name, found in kinds.items() if len(found) > 1 and not found <= numbers}
+
+
 def read_released(path: Path, domain: Domain | None) -> pa.Table:
     """Read a released table. Categories are texts: as a number, 01234 would be another category."""
     texts = {c.name: pa.string() for c in domain or () if isinstance(c, (Categorical, Code))}
@@ -65,14 +116,22 @@ def read_released(path: Path, domain: Domain | None) -> pa.Table:
     read, parse = pa_csv.ReadOptions(encoding=form.encoding), pa_csv.ParseOptions(delimiter=form.delimiter)
     try:
         if path.suffix.lower() in PARQUET:
+            _check_parquet(path)
             table = pq.read_table(path)
         else:
             files: list[Any] = sorted(path.glob("part-*")) if path.is_dir() else [path]
             if path.suffix.lower() == ".xlsx":
+                _check_workbook(path)
                 files = [sheet_as_csv(path)]
-            table = pa.concat_tables([pa_csv.read_csv(file, read, parse, options) for file in files])
+            tables = [pa_csv.read_csv(file, read, parse, options) for file in files]
+            if mixed := _mixed(tables):  # the type of a column is that of all its parts
+                options.column_types = {**texts, **mixed}
+                tables = [pa_csv.read_csv(file, read, parse, options) for file in files]
+            table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
+            if any(part.column_names != table.column_names for part in tables):
+                raise OSError
         unread = [field.name for field in table.schema if pa.types.is_binary(field.type)]
-    except (pa.ArrowException, OSError, UnicodeDecodeError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError, zipfile.BadZipFile):
         # Arrow's messages quote the row.
         said = "it is damaged, or its rows do not all have the same columns"
         raise FormatError(f"{path.name} cannot be read as a table: {said}") from None

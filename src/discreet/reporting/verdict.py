@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.anonymity.risk import legend_of, read_sets
+from discreet.anonymity.risk import legend_of, read_sets, reader_of
 from discreet.core import (
     DECLARATION,
     PROMISE_ENDING,
@@ -21,7 +22,6 @@ from discreet.core import (
     add_up,
     category_text,
     counted,
-    dates,
     payload_of,
     promise_place,
     zcdp_to_epsilon,
@@ -174,8 +174,11 @@ def _synopsis(path: Path, found: Findings) -> None:
 
 def _ledger(promise: Guarantee, found: Findings) -> None:
     """Add up the ledger again, and compare it with the promise."""
-    if any(re.search(r"[.!?]\s", text) for text in (promise.unit, promise.neighbours)):
+    texts = (promise.unit, promise.neighbours)
+    if any(re.search(r"[.!?]\s", text) for text in texts):
         found.add("promise", False, "the unit or the neighbours are stated with a sentence of someone's own")
+    if not all(map(str.isprintable, texts)):
+        found.add("promise", False, "the unit or the neighbours hold marks that are not seen, or turn text around")
     steps = sum(1 for top in promise.ledger for _ in top.walk())
     if promise.model == "syntactic":
         found.add("ledger", None, "does not apply: this promise has no privacy budget")
@@ -238,8 +241,10 @@ def _table(path: Path, data: bytes, promise_data: bytes, found: Findings) -> Non
         _columns(table, promise, promise.domain, found)
     else:
         found.add("domain", False, "the promise declares no columns, so the content of the table cannot be checked")
-    if promise.model != "syntactic" and table.num_rows and not promise.ledger:
-        found.add("ledger", False, "rows were released, but the ledger is empty")
+    drawn = any(line.draws or line.external for top in promise.ledger for _, line in top.walk())
+    if promise.model != "syntactic" and table.num_rows and not drawn:
+        said = "no line of the ledger was used" if promise.ledger else "the ledger is empty"
+        found.add("ledger", False, f"rows were released, but {said}")
     if promise.model == "syntactic":
         try:
             counted = recount(table, promise)
@@ -282,10 +287,14 @@ def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Finding
             else:
                 unknown = any(v is not None and category_text(v) not in known for v in values)
             odd += [f"column {column.name!r} holds a value that is not declared"] * unknown
-        elif promise.model != "syntactic" and promise.parameters.get("remap") in _BOUNDED:
-            numbers = [v for v in map(_number, values) if v is not None]
-            if any(not column.low <= v <= column.high for v in numbers):
+        elif promise.model != "syntactic" and column.name not in promise.parameters.get("quasi_identifiers", ()):
+            read = [reader_of(column)(v) for v in values if v is not None]
+            numbers = [v for v in read if v is not None and math.isfinite(v)]
+            free = promise.model == "metric" and promise.parameters.get("remap") not in _BOUNDED
+            if not free and any(not column.low <= v <= column.high for v in numbers):
                 odd.append(f"column {column.name!r} has values outside its bounds")
+            elif len(numbers) < len(read):
+                odd.append(f"column {column.name!r} holds a value that is not one of its kind")
     for text in (*wrong, *odd):
         found.add("cells" if text in odd else "domain", False, text)
     free = promise.model == "metric" and promise.parameters.get("remap") not in _BOUNDED
@@ -299,11 +308,6 @@ def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Finding
             found.add("facts", True, f"every row agrees with the declared facts: {told}")
     if not wrong + odd:
         found.add("domain", True, f"{table.num_rows:,} rows; all {table.num_columns} columns are declared{said}")
-
-
-def _number(value: Any) -> float | None:
-    """Return a number, or a date as one; None for other values, such as intervals."""
-    return float(value) if isinstance(value, (int, float)) else dates.day_number(value)
 
 
 def _local(data: bytes, found: Findings) -> None:

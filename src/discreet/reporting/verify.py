@@ -26,6 +26,7 @@ from discreet.core import (
     Signature,
     at_least,
     digest_of,
+    payload_of,
     promise_place,
     signature_place,
 )
@@ -102,13 +103,15 @@ def verify(
         Heads of the account that were seen before.
     """
     for path in (*files, *(p for p in (page, account) if p is not None)):
-        if not path.exists():
+        if not path.exists() or not path.resolve().name:
             raise DataSourceError(f"cannot read {str(path)!r} (no such file); check the path")
     case = _Case(keys, heads)
     for path in files:
-        case.take(path)
+        case.take(path if path.name else path.resolve())
     if page is not None:
         case.read_page(page)
+    if not case.found and account is None:
+        case.add("files", "file", None, f"{_OPEN}no released file was given")
     case.sign(account)
     case.pages(account)
     case.account(account)
@@ -179,7 +182,7 @@ class _Case:
             self.add(about, "file", False, str(error))
             return
         inside = path.iterdir() if path.is_dir() else ()
-        if stray := [shown(p.name) for p in inside if not p.name.startswith("part-") and p.stat().st_size]:
+        if stray := [shown(p.name) for p in inside if p.is_dir() or (p.name[:5] != "part-" and p.lstat().st_size)]:
             self.add(about, "file", False, f"files in the folder are no part of the table: {', '.join(stray)}")
         bare = not promise_place(path).is_file()
         if bare and (path.is_dir() or kind_of(path) in ("", "job", "table")):
@@ -258,6 +261,8 @@ class _Case:
                 self.add(shown(name), "signature", True, f"it is what was signed{renamed}")
             elif name in known:
                 self.add(shown(name), "signature", False, "it is not the file that was signed under this name")
+            elif about == shown(signature_place(path).name):
+                self.add(about, "signature", False, f"it is not about {shown(name)}: it was made for other files")
             # The guarantee of a table is a file of its own, whatever both are called now.
             own = path in self.found and (self._covered(path, signature) or beside.name in known)
             if own and beside.is_file() and digest_of(beside) not in [d for _, d in made.files]:
@@ -307,7 +312,11 @@ class _Case:
                 self.add(
                     about, "text", False, f"the page cannot be written again from its facts ({type(error).__name__})"
                 )
-            stated = {**facts["about"], **json.loads(facts["given"]), "page_made": None}
+            if facts["file"] != file.name:
+                self.add(about, "page", None, f"it calls {shown(file.name)} by another name: {shown(facts['file'])}")
+            stated = {**facts["about"], **json.loads(facts["given"])}
+            if re.fullmatch(r"\d{4}-\d\d-\d\d", stated.get("page_made") or "", re.ASCII):
+                del stated["page_made"]
             stated["account"] = facts["account"] if account is None else None  # compared below
             if added := [shown(name) for name, said in stated.items() if said]:
                 self.add(about, "stated", None, f"stated by its maker alone: {', '.join(added)}")
@@ -318,8 +327,10 @@ class _Case:
         epsilon, rho = promise.to_dict()["epsilon"], promise.rho
         stated = {"model": promise.model, "epsilon": epsilon, "rho": None if rho is None else float(rho)}
         stated |= {"delta": promise.delta, "unit": promise.unit}
-        wrong = [name for name, value in stated.items() if facts["promise"].get(name) != value]
-        wrong += [name for name in ("seeded", "digest") if facts[name] != getattr(promise, name)]
+        wrong = [name for name, value in stated.items() if _other(facts["promise"][name], value)]
+        size = sum(map(len, payload_of(found.path)))
+        told = {"seeded": promise.seeded, "digest": promise.digest, "bytes": size, "made_by": promise.version}
+        wrong += [name for name, value in told.items() if _other(facts[name], value)]
         if wrong:
             self.add(about, "page", False, f"the page states another promise than the file: {', '.join(wrong)}")
         else:
@@ -342,7 +353,10 @@ class _Case:
             self.add(about, "text", None, f"{what}: {said}")
             return
         source = None if behind is None else self.found[behind]
-        here, there = map(_pieces, (carried.bare(text), page_again(self.found[file], facts, source)))
+        page, kind = page_again(self.found[file], facts, source)
+        here, there = map(_pieces, (carried.bare(text), page))
+        if facts["kind"] != kind:
+            self.add(about, "text", False, f"the page carries another kind than {kind}")
         if here == there:
             self.add(about, "text", True, "written again from the file, the page shows the same")
         else:
@@ -398,11 +412,16 @@ class _Case:
                 then = Path(folder) / "account"
                 then.write_bytes(b"\n".join([*whole[:number], b""]))
                 was = Account(then).balance(facts["digest"] or f"sha256:{facts['file_sha256']}")
-            wrong = [name for name, value in was.items() if told.get(name) != value]
+            wrong = [name for name, value in was.items() if _other(told.get(name), value)]
             for check, names in (("account", [n for n in wrong if n not in _WORDS]), ("text", [*_WORDS & {*wrong}])):
                 if names:
                     said = f"it states another {' and '.join(sorted(names))} than {about} had then"
                     self.add(shown(page.name), check, False, said)
+
+
+def _other(stated: Any, value: Any) -> bool:
+    """Return whether a page states something else; true is not 1."""
+    return bool(stated != value) or isinstance(stated, bool) != isinstance(value, bool)
 
 
 def account_of(promise: Guarantee) -> str | None:

@@ -80,10 +80,10 @@ def write_report(
     return facts
 
 
-def page_again(artifact: Findings, carried: dict[str, Any], behind: Findings | None) -> str:
-    """Return a page as it was first written, without what it carries, from its artifact and its facts."""
+def page_again(artifact: Findings, carried: dict[str, Any], behind: Findings | None) -> tuple[str, str]:
+    """Return a page as it was first written, without what it carries, and the kind of its artifact."""
     given = json.loads(carried["given"])
     known = {name: given.pop(name) for name in OPTIONS if name in given}
     facts = report_facts(artifact, account=carried["account"], behind=behind, **known)
     facts |= {**given, **{name: carried[name] for name in ("file", "about", "signer")}}
-    return report_page(facts, carried["language"])
+    return report_page(facts, carried["language"]), facts["kind"]

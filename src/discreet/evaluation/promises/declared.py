@@ -89,12 +89,11 @@ def parts_of(table: pa.Table, guarantee: Guarantee) -> Parts:
     ]
     hashed = [n for n in names if roles.get(n) in NAMING]  # whether they may be here: see `undeclared`
     known = {*(name for columns in shown.values() for name in columns), *secret, *kept, *hashed}
-    if listed:
-        failures += [
-            f"column {n!r} was passed on, but the promise does not mention it"
-            for n in names
-            if n in roles and n not in known
-        ]
+    failures += [
+        f"column {n!r} was passed on, but the promise does not mention it"
+        for n in names
+        if n in roles and n not in known
+    ]
     secret = [n for n in secret if n not in shown]
     return Parts({n: columns for n, columns in shown.items() if columns}, secret, kept, tuple(failures))
 
@@ -266,6 +265,7 @@ _SHAPE: dict[str, Any] = {
         "l_kind": _diversity,
         "t_kind": {"*": _text},
         "largest_share": _share,
+        "k_of_rows": _whole,
         "k_by_columns": {"least": _whole, "columns": [[_text]]},
     },
 }

@@ -96,17 +96,25 @@ class _Count:
         self.notes += [f"not checkable: {name} is promised, which cannot be counted here" for name in other]
         if facts.get("output") == "sample":
             self.notes.append("not checkable: its rows were drawn from cells, and k, l and t are those of the cells")
-        elif "k_by_columns" in self.required:
+            return
+        apart = (self.reached.get("k_by_columns") or {}).get("columns")
+        odd = apart not in (None, (self.required.get("k_by_columns") or {}).get("columns"))
+        if odd or ("probabilistic_k" in self.reached and "probabilistic_k" not in self.required):
+            self.failures.append("another kind of k is stated as reached than is promised")
+        if "k_by_columns" in self.required:
             self.by_columns(self.required["k_by_columns"], self.reached.get("k_by_columns") or {})
-            self.notes.append("it promises k for groups of columns, and none for whole rows")
-        elif self.required.get("k") is None:
+        if self.required.get("k") is None:
             drawn = "not checkable: its k is a chance, over swaps that the table does not show"
-            self.notes.append(drawn if "probabilistic_k" in self.required else "it promises no k")
+            apart = "it promises k for groups of columns, and none for whole rows"
+            none = apart if "k_by_columns" in self.required else "it promises no k"
+            self.notes.append(drawn if "probabilistic_k" in self.required else none)
             if self.reached.get("k") is not None:
                 self.failures.append("a k is stated as reached, and none is promised")
-        elif not parts.shown:
-            self.failures.append("a k is promised, and the table holds none of its quasi-identifiers")
-        elif table.num_rows:
+        asked = [rule for rule in ("k", "l", "t") if self.required.get(rule) not in (None, {})]
+        if asked and not parts.shown:
+            said = f"{' and '.join(asked)} {'is' if len(asked) == 1 else 'are'} promised"
+            self.failures.append(f"{said}, and the table holds none of its quasi-identifiers")
+        elif asked and table.num_rows:
             classes = _classes(table, parts.shown)
             self.groups(classes)
             if parts.kept:
@@ -126,13 +134,16 @@ class _Count:
                 if rows and k < wanted:
                     self.failures.append(f"k of {', '.join(part)} is {k}, {said} {wanted}")
                     break
+        whole = int(np.bincount(_classes(self.table, self.parts.shown)).min()) if rows else 0
+        if rows and whole < self.reached.get("k_of_rows", 0):
+            self.failures.append(f"k of whole rows is {whole}, stated as reached {self.reached['k_of_rows']}")
         left = [name for name in quasi if not any(name in part for part in required["columns"])]
         self.failures += [f"quasi-identifier {n!r} is in none of the groups of columns that have a k" for n in left]
 
     def groups(self, classes: IntArray) -> None:
         """Count the rows, or the persons, of the smallest group."""
         facts, found, person = self.facts, self.found, person_column(self.guarantee)
-        required, stated = self.required["k"], self.reached.get("k")
+        required, stated = self.required.get("k") or 0, self.reached.get("k")
         reached = required if stated is None else stated
         rows = int(np.bincount(classes).min())
         found["classes"] = int(classes.max()) + 1

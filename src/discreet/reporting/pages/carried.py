@@ -20,6 +20,8 @@ _MORE = ("format", "format_version", "promise", "seeded", "signer", "language", 
 GIVEN = ("attacks", "audits", "comparison")
 #: Arguments of `report_facts` that are no files.
 OPTIONS = ("candidates", "clusters")
+#: What a page states of the promise.
+_PROMISE = ("model", "epsilon", "rho", "delta", "unit", "plain")
 _TEXTS = ("file", "file_sha256", "given", "shown", "language", "reported_by")
 
 
@@ -69,7 +71,7 @@ def read(text: str) -> dict[str, Any]:
         drawn = facts["behind"] is None or all(isinstance(facts["behind"][key], str) for key in ("file", "digest"))
         # Anything else that is given would replace what the file says.
         given = not {*read_json(facts["given"]).keys()} - {*GIVEN, *OPTIONS}
-        if not (whole and texts and charged and drawn and given and isinstance(facts["promise"], dict)):
+        if not (whole and texts and charged and drawn and given and set(facts["promise"]) == {*_PROMISE}):
             raise ValueError
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise FormatError("the page carries no facts that this version can read") from None
@@ -78,7 +80,7 @@ def read(text: str) -> dict[str, Any]:
 
 def with_facts(page: str, facts: dict[str, Any], language: str, **options: Any) -> str:
     """Return a page that carries its facts; ``options`` are those of `report_facts` that it was made with."""
-    promise = {key: facts["promise"][key] for key in ("model", "epsilon", "rho", "delta", "unit", "plain")}
+    promise = {key: facts["promise"][key] for key in _PROMISE}
     promise = {key: "inf" if value == float("inf") else value for key, value in promise.items()}
     given = {**{key: facts[key] for key in GIVEN if facts.get(key)}, **options}
     told = {

@@ -22,6 +22,9 @@ _MOST_UNIQUE = 4
 #: A chance of being found above it is called high, as `anonymity.risk` does.
 _HIGH_RISK = 0.2
 
+#: Marks that turn the order of letters around: names from others could make numbers read otherwise.
+_TURNING = dict.fromkeys([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
+
 Pictures = list[tuple[Any, str]]
 
 
@@ -76,7 +79,7 @@ def report_page(facts: dict[str, Any], language: str = "en") -> str:
         auditor=_auditor(facts),
         broken=broken,
     )
-    return translated(page, language, own_texts(facts), page=True)
+    return translated(page, language, own_texts(facts), page=True).translate(_TURNING)
 
 
 def own_texts(facts: dict[str, Any]) -> Iterator[Any]:
