@@ -421,9 +421,13 @@ def test_a_shuffler_takes_no_task_whose_collector_cannot_be_sealed_to(tmp_path: 
     """Its batches would have no code, and other tasks must not wait behind them."""
     good = mixed_task(tmp_path)
     bad = some_task(name="bad", shuffle=Shuffle.from_dict({**good.shuffle.to_dict(), "collector": low}))
-    with mixing(tmp_path, good, bad) as (_, shuffler):
+    odd = some_task(name="odd", shuffle=Shuffle.from_dict({**good.shuffle.to_dict(), "shuffler": low}))
+    with mixing(tmp_path, good, bad, odd) as (running, shuffler):
         assert shuffler.post(bad, sealed(good, "red"))[0] == 404
         assert "seals nothing" in shuffler.log.read_text()
+        path = f"/v1/tasks/{odd.digest}/batches"  # at the collector such a batch is a forged one
+        status, told, _ = running.ask("POST", path, b"\x10" + bytes(56 + 4 * sealed_size(1)))
+        assert (status, told["reason"]) == (400, "code")
         for _ in range(4):
             assert shuffler.post(good, sealed(good, "red"))[0] == 200
         wait_for(lambda: count(tmp_path / "collected", good) == 4)

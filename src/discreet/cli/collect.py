@@ -312,7 +312,9 @@ def _shuffle(data: Path, *, shuffler: str | None, honest: int | None, **given: A
     made = Shuffle(honest=honest, shuffler=shuffler, collector=key, **chosen)
     if not made.usable("00" * 32):
         fix = "the line that discreet collect key prints"
-        raise InvalidArgument("--shuffler", shuffler, "a key that can seal: devices refuse this one", f"--shuffler {fix}")
+        raise InvalidArgument(
+            "--shuffler", shuffler, "a key that can seal: devices refuse this one", f"--shuffler {fix}"
+        )
     return made
 
 
