@@ -416,6 +416,18 @@ def test_a_collector_that_dies_in_the_middle_of_an_answer_gets_the_batch_later(t
         shuffler.kill()
 
 
+def test_a_shuffler_that_cannot_write_lets_devices_try_again(tmp_path: Path) -> None:
+    task = mixed_task(tmp_path)
+    with mixing(tmp_path, task) as (_, shuffler):
+        keys = tmp_path / "shuffled" / "sealing.keys"
+        keys.rename(aside := keys.with_name("aside"))
+        keys.mkdir()  # it can be neither read nor replaced, whoever runs this
+        assert shuffler.post(task, sealed(task, "red"))[0] == 503
+        keys.rmdir()
+        aside.rename(keys)
+        assert shuffler.post(task, sealed(task, "red"))[0] == 200
+
+
 @pytest.mark.parametrize("low", ["0" * 64, "01" + "0" * 62])
 def test_a_shuffler_takes_no_task_whose_collector_cannot_be_sealed_to(tmp_path: Path, low: str) -> None:
     """Its batches would have no code, and other tasks must not wait behind them."""

@@ -17,7 +17,7 @@ from discreet.collector.service.app import BATCH, RECEIPT, App, Entry, refuse, t
 from discreet.collector.service.settings import Bucket, bind_key, sealing_keys
 from discreet.collector.stores.base import LOST
 from discreet.collector.stores.batches import BatchStore
-from discreet.errors import DiscreetError, FormatError, StoreUnavailable
+from discreet.errors import DiscreetError, FormatError
 from discreet.local import Task
 from discreet.local.tasks import LAYER, OUTER, asked, batch_code, is_digest, sealed_size, unseal
 
@@ -88,7 +88,7 @@ class Shuffler(App):
                 self._learn()
         except DiscreetError as error:
             log.warning("task %s: %s", digest[:12], error)
-            return not isinstance(error, StoreUnavailable)
+            return isinstance(error, FormatError)  # else a disk that fails: devices try again
         return True
 
     async def __rsgi__(self, scope: Any, proto: Any) -> None:
