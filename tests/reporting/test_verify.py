@@ -651,6 +651,18 @@ def test_a_signature_next_to_a_file_is_about_it_and_one_alone_shows_nothing(here
     assert judged(here, "a.account.signature.json", account="a.account").code == 0
 
 
+def test_a_head_needs_its_account(made: Path) -> None:
+    head = (made / "a.account").read_text(encoding="utf-8").rstrip("\n")[-64:]
+    assert judged(made, "u.parquet", key="", heads=[head]).code == 2
+    assert judged(made, "u.parquet", key="", heads=[head], account="a.account").code == 0
+
+
+@pytest.mark.parametrize("form", [{"delimiter": "ab"}, {"quote": "'"}, {"encoding": "utf-7"}, []])
+def test_a_form_of_csv_that_is_unknown_is_not_guessed(unsigned: Path, form: Any) -> None:
+    resealed(unsigned / "safe.csv", parameters={"csv": form})
+    assert "a form of CSV that is unknown" in contradictions(judged(unsigned, "safe.csv", key=""))
+
+
 def test_paths_without_a_name_and_links_to_nothing_get_an_answer(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = here / "t.csv"
     folder.mkdir()

@@ -3,7 +3,7 @@
 import os
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,9 +91,18 @@ def _check_workbook(path: Path) -> None:
     """Refuse a workbook that holds more than one sheet of cells."""
     with zipfile.ZipFile(path) as book:
         parts = book.infolist()
-    starts = min(part.header_offset for part in parts)
+    starts = min((part.header_offset for part in parts), default=1)
     if starts or any(not _WORKBOOK.fullmatch(part.filename) for part in parts):
         raise FormatError(f"{path.name} holds more than one table: other sheets, comments or files")
+
+
+def known_dialect(stated: Any) -> bool:
+    """Return whether a promise states a form of CSV that everyone reads alike."""
+    if not isinstance(stated, Mapping) or set(stated) - {"delimiter", "decimal", "encoding", "bom", "crlf"}:
+        return False
+    mark, decimal = stated.get("delimiter", ","), stated.get("decimal", ".")
+    known = stated.get("encoding", "utf-8") in ("utf-8", "utf-16", "latin-1", "windows-1252") and decimal in (".", ",")
+    return known and isinstance(mark, str) and len(mark) == 1
 
 
 def _mixed(tables: Sequence[pa.Table]) -> dict[str, pa.DataType]:
