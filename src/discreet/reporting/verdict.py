@@ -31,7 +31,7 @@ from discreet.errors import DataSourceError, DiscreetError, FormatError
 from discreet.evaluation.promises import broken_facts, misshapen, recount, undeclared
 from discreet.local import Counts, FlippedBitmap, Reports
 from discreet.local.wire import REPORTS, messages
-from discreet.reporting.artifacts import kind_of, known_dialect, read_released
+from discreet.reporting.artifacts import as_written, kind_of, known_dialect, read_released
 from discreet.reporting.words import decimal, table_kind
 from discreet.synopses import Synopsis
 
@@ -250,7 +250,7 @@ def _table(path: Path, data: bytes, promise_data: bytes, found: Findings) -> Non
         found.add("ledger", False, f"rows were released, but {said}")
     if promise.model == "syntactic":
         try:
-            counted = recount(table, promise)
+            counted = recount(as_written(path, table), promise)
         except (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError) as error:
             raise FormatError(f"the promise states rules that cannot be read ({type(error).__name__})") from None
         shown = _counted(counted.found)
