@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from discreet import engines
 from discreet.accounts import Account, check_ledger
-from discreet.core import Categorical, Domain, Ledger, Person, as_domain, checks, dialect_of
+from discreet.core import LARGEST_BUDGET, Categorical, Domain, Ledger, Person, as_domain, checks, dialect_of
 from discreet.core.budget import Approx, Epsilon, Wanted
 from discreet.engines.persons import PersonKeys, Weights
 from discreet.engines.readers import column_batches
@@ -283,7 +283,7 @@ class QuerySession:
         if rho is not None and not auto:
             gaussian = _per_row(declared, plan, rho)
             price, wide = (gaussian, True) if plan.wide(price, gaussian) else (price, False)
-        plan.check(epsilon, price)
+        plan.check(price, epsilon, error)
         if selected and wanted.pure.amount * _KEY_SHARE < SMALLEST_SELECTION * len(selected):
             raise InvalidArgument("epsilon", epsilon, "large enough to select keys with a quarter of it", "epsilon=1.0")
         if self._dry:
@@ -324,7 +324,11 @@ class QuerySession:
             quantiles = any(isinstance(m, (Quantiles, Deviation)) for m in plan.measures.values())
             expected = "left out for this figure" if quantiles else "given with a guess of the rows per group"
             raise InvalidArgument("error", error, expected, "epsilon=1.0" if quantiles else "rows=1000")
-        return rounded_up(max(known) / 1000 / wanted / float(share))
+        found = rounded_up(max(known) / 1000 / wanted / float(share))
+        if found > LARGEST_BUDGET:
+            said = f"so large that an epsilon of {LARGEST_BUDGET:.0e} pays for it"
+            raise InvalidArgument("error", error, said, f"error={max(known):.2g}")
+        return found
 
     def _open_keys(self, keys: Any, by: Any, delta: Any) -> list[str]:
         """Return the columns whose keys are to be selected."""
