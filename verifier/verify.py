@@ -643,8 +643,7 @@ class Signature:
         except (InvalidSignature, ValueError):
             raise Wrong("the signature is not one of this statement: one was changed") from None
         return self
-    def listed(self, thing):
-        """Return the names of all signed files or pages, and whether a file or page is one of them by its hash."""
+    def listed(self, thing):  # the names of all signed files or pages, and whether a file or page is one of them
         items = self.told["pages" if isinstance(thing, Page) else "files"]
         return [item["name"] for item in items], thing.hash in [item["sha256"] for item in items]
     def vouches(self, thing):
@@ -869,6 +868,7 @@ def verify(paths, page=None, account=None, keys=(), heads=()):
         elif path == page or data[:64].lstrip().lower().startswith(b"<!doctype html"): made.read_page(path, data)
         else: made.files.append(Given(path))
     if not made.files and not account: made.say("files", "file", NOT_CHECKED, "no released file was given")
+    if heads and not account: made.say("account", "head", NOT_CHECKED, "without the account, the head that you gave is not found")
     for file in made.files: made.check_file(file)
     for path in dict.fromkeys([*(thing.path for thing in [*made.files, *made.pages]), account]):
         place = f"{path}.signature.json"
