@@ -10,6 +10,7 @@ import pytest
 
 import discreet as dc
 from command_line import run
+from evidence_damage import independent
 
 SCHEMA = """
 [columns.age]
@@ -98,3 +99,40 @@ def test_wrong_words_are_refused_with_what_works(people: Path) -> None:
     assert "declares a threshold" in refused("--method", "coding")
     assert "correlated" in refused("--method", "noise", "--kind", "normal")
     assert "share" in refused("--method", "sampling", "--share", "2")
+
+
+def test_page_account_and_verdict_do_not_call_a_masked_table_anonymous(people: Path) -> None:
+    dc.Account.create("a.account", dataset="people", epsilon=1)
+    masked("--method", "noise", *METHODS["noise"], "--account", "a.account", "--report", "m.html")
+    page = (people / "m.html").read_text(encoding="utf-8")
+    assert "A masked table: 300 rows" in page
+    assert "It promises nothing" in page
+    assert "were linked with their originals by distance alone" in page
+    for wrong in ("An anonymous table", "risk of being found", "information loss", "every cell is exact"):
+        assert wrong not in page
+    masked("--method", "noise", *METHODS["noise"], "--account", "a.account", "--report", "de.html", "--language", "de")
+    german = (people / "de.html").read_text(encoding="utf-8")
+    assert "Eine veränderte (maskierte) Tabelle: 300 Zeilen" in german
+    assert "A better attack" not in german
+    said = " ".join(str(run("account", "show", "a.account").output).split())
+    assert "1 masked table: promises nothing." in said
+    assert "anonymous" not in said
+    for found in (run("verify", "masked.csv", "--page", "m.html"), run("verify", "masked.csv")):
+        assert found.exit_code == 0
+        assert found.output.splitlines()[0] == "Verdict: unchanged; it promises nothing"
+    assert json.loads(run("verify", "masked.csv", "--json").output)["promises"][0]["nothing"] is True
+    made = independent()
+    assert made.main(["masked.csv"]) == 2
+    assert made.first_line(made.verify(["masked.csv"])) == "Verdict: not checked; it promises nothing"
+
+
+def test_an_account_tells_masked_tables_from_anonymous_ones(people: Path) -> None:
+    dc.Account.create("a.account", dataset="people", epsilon=1)
+    masked("--method", "noise", *METHODS["noise"], "--account", "a.account")
+    run("anonymize", "people.csv", "--schema", "schema.toml", "--k", "5", "--account", "a.account", "-o", "k.csv")
+    said = " ".join(str(run("account", "show", "a.account").output).split())
+    assert "1 masked table: promises nothing." in said
+    assert "1 anonymous table: no epsilon." in said
+    assert "are anonymous or masked tables" in said
+    # Two files, one of which promises something.
+    assert run("verify", "k.csv", "masked.csv").output.splitlines()[0] == "Verdict: holds; masked.csv: no promise"

@@ -28,6 +28,7 @@ from discreet.core import (
     digest_of,
     payload_of,
     promise_place,
+    promises_nothing,
     signature_place,
 )
 from discreet.errors import DataSourceError, DiscreetError, FormatError, MissingExtra
@@ -77,6 +78,19 @@ class Verdict:
         """Return the exit code: 0 holds, 1 contradicted, 2 not checkable."""
         found = [answer.result for answer in self.answers]
         return 1 if VERDICTS[1] in found else 2 if VERDICTS[2] in found else 0
+
+    @property
+    def said(self) -> str:
+        """Return the verdict in words. A table that promises nothing can be unchanged, and no more."""
+        empty = [promise["file"] for promise in self.promises if promise["nothing"]]
+        if self.code or not empty:
+            return VERDICTS[self.code]
+        them = "it promises" if len(empty) == 1 else "they promise"
+        return (
+            f"unchanged; {them} nothing"
+            if len(empty) == len(self.promises)
+            else f"holds; {', '.join(empty)}: no promise"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -196,7 +210,8 @@ class _Case:
         if promise is not None:
             epsilon = None if promise.epsilon is None else decimal(promise.epsilon)
             stated = {"file": _plain(path.name), "kind": found.kind, "epsilon": epsilon, "digest": promise.digest}
-            self.made.promises.append({**stated, "promise": _plain(promise.sentence())})
+            stated |= {"promise": _plain(promise.sentence()), "nothing": promises_nothing(promise)}
+            self.made.promises.append(stated)
         for check in (c for c in found.checks if c.name != "account"):  # see below
             alone = check.name == "seal" and check.holds is None
             self.add(about, check.name, check.holds, f"{_OPEN if alone else ''}{check.detail}")
