@@ -219,8 +219,7 @@ def worrying(facts: dict[str, Any]) -> Answer:
     elif (promise.get("whole_row_epsilon") or 0) > 5:
         level = at_most(promise["whole_row_epsilon"], 3)
         lines.append(("warn", f"Rows that are far apart can be distinguished: for them ε is up to {level}."))
-    if facts["kind"] == "masked table":
-        lines += [("warn", text) for text in _measured(facts["parameters"].get("disclosure"))]
+    lines += [("warn", text) for text in _measured(facts)]
     lines += _not_protected(facts["release"])
     if kept:
         lines.append(("warn", kept_text(kept)))
@@ -284,9 +283,10 @@ def worrying(facts: dict[str, Any]) -> Answer:
     return Answer(WORRYING, headline, lines)
 
 
-def _measured(disclosure: Any) -> Iterator[str]:
+def _measured(facts: dict[str, Any]) -> Iterator[str]:
     """Say how many rows of a masked table were found again, as its maker measured."""
-    found = disclosure if isinstance(disclosure, Mapping) else {}
+    found = facts["parameters"].get("disclosure") if facts["kind"] == "masked table" else None
+    found = found if isinstance(found, Mapping) else {}
     linked, near = (found.get(name) or {} for name in ("record_linkage", "interval_disclosure"))
     if linked.get("share") is not None:
         said = f"{share(linked['share'])} of the rows were linked with their originals by distance alone"
