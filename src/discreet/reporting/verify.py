@@ -223,8 +223,8 @@ class _Case:
         if promise is not None:
             epsilon = None if promise.epsilon is None else decimal(promise.epsilon)
             stated = {"file": _plain(path.name), "kind": found.kind, "epsilon": epsilon, "digest": promise.digest}
-            stated |= {"promise": _plain(promise.sentence()), "nothing": promises_nothing(promise)}
-            self.made.promises.append(stated)
+            empty = promises_nothing(promise)
+            self.made.promises.append({**stated, "promise": _plain(promise.sentence()), "nothing": empty})
         for check in (c for c in found.checks if c.name != "account"):  # see below
             alone = check.name == "seal" and check.holds is None
             self.add(about, check.name, check.holds, f"{_OPEN if alone else ''}{check.detail}")
