@@ -138,8 +138,8 @@ def framed(source: engines.Source, plan: TablePlan, rules: Rules) -> Iterator[Fr
         chosen = pa.array(here)
         counter.add(own[here], {name: column.filter(chosen) for name, column in raw.items()}, rows[here])
     names = tuple(counter.names)
-    told = (tuple(bins), counter.values, names, source, rules)
-    table = FramedTable(plan, counter.result(), *gone.tolist(), MEMORY, *told)
+    (dropped, unnamed), found = gone.tolist(), tuple(bins)
+    table = FramedTable(plan, counter.result(), dropped, unnamed, MEMORY, found, counter.values, names, source, rules)
     try:
         yield table
     finally:

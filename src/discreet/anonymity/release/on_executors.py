@@ -221,11 +221,11 @@ class _Placing:
             labels = self.partition.labels(np.asarray(table.column(0).combine_chunks(), np.int64))
             yield from table.set_column(0, "c", labels).to_batches(_ROWS)
         if lost.any():
-            nulls = {name: pa.nulls(2, kind) for name, kind in types.items()}
+            empty = {name: pa.nulls(2, kind) for name, kind in types.items()}
             if self.person is not None:
                 at = f"c{self.names.index(self.person)}"
-                nulls[at] = pa.array([None, ""], types[at])  # see `left_out`
-            yield pa.RecordBatch.from_arrays([*nulls.values(), pa.array(lost)], [*types, ROWS])
+                empty[at] = pa.array([None, ""], types[at])  # see `left_out`
+            yield pa.RecordBatch.from_arrays([*empty.values(), pa.array(lost)], [*types, ROWS])
         column, own = np.nonzero(held)
         if len(own):
             nulls = [pa.nulls(len(own), kind) for name, kind in types.items() if name != "c"]
