@@ -173,7 +173,7 @@ class _Count:
         Rows without one may be anyone's: they are no further person, and may all belong to the one with most rows.
         """
         marks, sizes = key_codes(whose.combine_chunks()), np.bincount(classes)
-        named = whose.combine_chunks().is_valid().to_numpy(zero_copy_only=False)
+        named = np.asarray(pc.not_equal(whose.combine_chunks().cast(pa.string()), "").fill_null(False))
         pairs, rows = np.unique((classes * (int(marks.max()) + 1) + marks)[named], return_counts=True)
         of = pairs // (int(marks.max()) + 1)
         self.found["k"] = int(np.bincount(of, minlength=len(sizes)).min())
