@@ -26,6 +26,8 @@ class PrivatePCA(PrivateModel, mixins=("ClassNamePrefixFeaturesOutMixin", "Trans
         Variance along each, and its share in the variance of all columns.
     explained_variance_std_ : array of shape (components,)
         Standard error of these variances, from noise and from the choice of rows: at most, whatever the rows are.
+    note_ : str
+        Says which directions may be noise alone; empty if none.
     mean_ : array of shape (columns,)
     moments_ : Moments
         What was released. Everything else follows from it.
@@ -83,6 +85,12 @@ class PrivatePCA(PrivateModel, mixins=("ClassNamePrefixFeaturesOutMixin", "Trans
         farthest = np.abs(self.components_ * self._units) @ (1 + np.abs(self._shift))
         chance = self.explained_variance_ * np.maximum(farthest**2 - self.explained_variance_, 0.0)
         self.explained_variance_std_ = np.sqrt(np.array(noise) / found.n**2 + chance / rows)
+        drowned = np.flatnonzero(self.explained_variance_ < 2 * np.sqrt(noise) / found.n) + 1
+        self.note_ = ""
+        if len(drowned):  # from released figures alone
+            said = f"component{'s' * (len(drowned) > 1)} {', '.join(map(str, drowned))}"
+            self.note_ = f"The noise hides the variance along {said}: such a direction may be a plain axis or chance. "
+            self.note_ += "Use fewer columns, a larger epsilon or narrower bounds."
         return {"components": count, "scale": self.scale}, []
 
     def transform(self, X: Any) -> FloatArray:
