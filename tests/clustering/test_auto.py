@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -147,6 +148,25 @@ def test_with_still_more_axes_rows_are_projected_where_a_cluster_has_rows_for_a_
     assert auto.choose(1.01 * edge, domain, 5, Epsilon(1) / 10).method == "lift"
     own = dc.Domain({f"x{j}": {"bounds": (0, 1), "missing": "own"} for j in range(d)})
     assert auto.choose(1.01 * edge, own, 5, Epsilon(1) / 10).method == "tree"  # a missing value has no place to project
+
+
+@pytest.mark.parametrize("seed", [0, 6])
+def test_noise_that_looks_like_very_many_rows_leaves_a_tree_that_can_be_drawn(seed: int) -> None:
+    model = dc.PrivateKMeans(1, epsilon=2e-9, domain=dc.Domain.box([0] * 5, 1), random_state=seed)
+    with warnings.catch_warnings():  # some of these tables look empty
+        warnings.simplefilter("ignore", dc.errors.DiscreetWarning)
+        model.fit(np.zeros((10, 5)))
+    assert model.guarantee_.parameters["method"] == "tree"
+    assert model.guarantee_.epsilon == 2e-9
+    gaps = dc.Domain({f"x{i}": dc.Numeric(f"x{i}", 0, 1, missing="own") for i in range(6)})
+    for n in (1e9, 1e12, 1e15):
+        settings = auto.choose(n, gaps, 1, Epsilon(1) / 10**9).settings
+        assert settings["shares"][0] == auto.TREE_SHARE
+        assert auto.choose(n, gaps, 1, Epsilon(1)).settings["shares"][0] < auto.TREE_SHARE
+
+
+def test_without_noise_an_empty_table_has_most_rows_nowhere() -> None:
+    assert auto.most_rows(np.zeros(4), 0.0, 0.0) == ""
 
 
 def test_categories_among_many_axes_are_left_to_the_tree() -> None:

@@ -28,6 +28,7 @@ from discreet.reporting.pages.carried import FACTS, held, with_facts
 from discreet.reporting.pages.report import report_page
 from discreet.reporting.verify import _pieces
 from discreet.synopses import Synopsis
+from evidence_damage import independent
 
 
 @pytest.fixture(scope="module")
@@ -651,6 +652,18 @@ def test_a_signature_next_to_a_file_is_about_it_and_one_alone_shows_nothing(here
     assert judged(here, "a.account.signature.json", account="a.account").code == 0
 
 
+def test_a_head_needs_its_account(made: Path) -> None:
+    head = (made / "a.account").read_text(encoding="utf-8").rstrip("\n")[-64:]
+    assert judged(made, "u.parquet", key="", heads=[head]).code == 2
+    assert judged(made, "u.parquet", key="", heads=[head], account="a.account").code == 0
+
+
+@pytest.mark.parametrize("form", [{"delimiter": "ab"}, {"quote": "'"}, {"encoding": "utf-7"}, []])
+def test_a_form_of_csv_that_is_unknown_is_not_guessed(unsigned: Path, form: Any) -> None:
+    resealed(unsigned / "safe.csv", parameters={"csv": form})
+    assert "a form of CSV that is unknown" in contradictions(judged(unsigned, "safe.csv", key=""))
+
+
 def test_paths_without_a_name_and_links_to_nothing_get_an_answer(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = here / "t.csv"
     folder.mkdir()
@@ -755,3 +768,48 @@ def test_parts_of_a_folder_keep_their_borders(made: Path, tmp_path: Path) -> Non
     (folder / "part-1.parquet").unlink()
     (folder / "part-0.parquet").write_bytes(both)
     assert "data that its rows do not show" in contradictions(verify([folder]))
+
+
+_AGES, _DAYS = {"bounds": [0, 1e17]}, {"bounds": ["2020-01-01", "2021-01-01"]}
+
+
+@pytest.mark.parametrize(("declared", "cells", "k"), [
+    (_AGES, ["5", "5.0", "7", "+7e0"], 2),
+    (_AGES, ["0.10", "0.1", "7", "7"], 2),
+    (_AGES, ["0.1", "0.1000000000000000055", "7", "7"], 1),
+    (_AGES, ["9007199254740993.0", "9007199254740992.0", "7", "7.0"], 1),
+    (_AGES, ["5", "5", "nan", "NaN"], 1),
+    (_AGES, ["5", "5", "1e400", "1e401"], 1),
+    (_DAYS, ["2020-01-02", "2020-01-02", "2020-02-02", "2020-02-02"], 2),
+    (_DAYS, ["2020-01-02 00:00:00", "2020-01-02T00:00:00", "2020-02-02 00:00:00", "2020-02-02 00:00:00"], 1),
+])  # fmt: skip
+def test_cells_that_a_reader_sees_apart_are_counted_apart(
+    made: Path, tmp_path: Path, declared: dict[str, Any], cells: list[str], k: int
+) -> None:
+    """Both verifiers count by what is written: exact numbers, else texts."""
+    table = tmp_path / "safe.csv"
+    table.write_text("\n".join(["age", *cells, ""]), encoding="utf-8")
+    facts = json.loads(promise_place(made / "safe.csv").read_bytes())
+    column = {**declared, "role": "quasi-identifier", "missing": "own"}
+    rules = {"output": "interval", "quasi_identifiers": ["age"], "required": {"k": 2}, "reached": {"k": 2}, "rows": 4}
+    facts |= {"digest": None, "parameters": rules, "domain": {"named": True, "columns": {"age": column}}}
+    sealed = Guarantee.from_dict(facts).seal(table.read_bytes())
+    promise_place(table).write_text(sealed.to_json(indent=2) + "\n", encoding="utf-8")
+    found, other = verify([table]), independent().verify([str(table)])
+    counted = [a["result"] for a in other.to_dict()["checks"] if a["check"] == "recount"]
+    assert (found.code, counted) == ((0, ["holds"]) if k == 2 else (1, ["contradicted"]))
+    if k == 1:
+        assert "k is 1, required 2" in contradictions(found)
+
+
+def test_a_long_table_may_have_lines_in_its_cells(made: Path, tmp_path: Path) -> None:
+    """A reader of CSV takes blocks of a million bytes, and must not cut a cell in two."""
+    table, jobs = tmp_path / "safe.csv", [f"first line\nsecond line of job {i}" for i in (0, 1)]
+    table.write_text("job\n" + f'"{jobs[0]}"\n"{jobs[1]}"\n' * 20_000, encoding="utf-8")
+    facts = json.loads(promise_place(made / "safe.csv").read_bytes())
+    column = {"categories": jobs, "role": "quasi-identifier", "missing": "own"}
+    rules = {"quasi_identifiers": ["job"], "required": {"k": 20_000}, "reached": {"k": 20_000}, "rows": 40_000}
+    facts |= {"digest": None, "parameters": rules, "domain": {"named": True, "columns": {"job": column}}}
+    sealed = Guarantee.from_dict(facts).seal(table.read_bytes())
+    promise_place(table).write_text(sealed.to_json(indent=2) + "\n", encoding="utf-8")
+    assert verify([table]).code == 0

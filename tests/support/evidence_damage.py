@@ -124,12 +124,43 @@ def _promise(case: Case, name: str, chance: random.Random) -> str:
     place = case.folder / name
     facts = json.loads(place.read_bytes())
     where = edited(facts, chance)
+    if chance.random() < 0.25 and isinstance(facts.get("parameters"), dict):
+        where += f" and {_restated(facts, chance)}"
     sealed = chance.random() < 0.8
     if sealed:
         _reseal(case, name, facts)
     else:
         place.write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return f"edit {name}: {where}{', sealed again' if sealed else ''}"
+
+
+def _restated(facts: dict[str, Any], chance: random.Random) -> str:
+    """State other rules than those of the release: l or t without k, another kind of k, another form of CSV."""
+    told = facts["parameters"]
+    if chance.random() < 0.2:
+        told["csv"] = chance.choice(
+            [{"delimiter": ";"}, {"delimiter": "ab"}, {"quote": "'"}, [], {"encoding": "utf-7"}]
+        )
+        return "csv"
+    if chance.random() < 0.2:
+        facts["unit"] = chance.choice(["one row\u202e", "one row\nor more", "one person"])
+        return "unit"
+    quasi = told.get("quasi_identifiers")
+    if chance.random() < 0.2:
+        told.pop("quasi_identifiers", None)
+        return "no list"
+    least, part = chance.choice([0, 1, 2, 9]), [[each] for each in quasi or ["age"]]
+    rules: dict[str, Any] = {
+        "k": chance.choice([None, least]), "l": {"least": least}, "t": {"most": chance.choice([0.0, 0.5, 1.0])},
+        "k_by_columns": {"least": least, "columns": part}, "probabilistic_k": least, "k_of_rows": least,
+    }  # fmt: skip
+    for place, names in (
+        ("required", list(rules)[:5]),
+        ("reached", ["k", "k_by_columns", "probabilistic_k", "k_of_rows"]),
+    ):
+        if chance.random() < 0.6:
+            told[place] = {n: rules[n] for n in chance.sample(names, chance.randint(0, 2))}
+    return "rules"
 
 
 def _reseal(case: Case, name: str, facts: dict[str, Any]) -> None:

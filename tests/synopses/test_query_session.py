@@ -217,9 +217,34 @@ def test_what_is_asked_is_checked_before_anything_is_charged() -> None:
     for ask in (lambda: far.sum("x", epsilon=0.5), lambda: s.mean("age", epsilon=1e-8)):
         with pytest.raises(dc.errors.InvalidArgument, match="noise can be drawn"):
             ask()
+    for error in (1e-300, 1e15, 1e300):
+        with pytest.raises(dc.errors.InvalidArgument, match=r"^error must be"):
+            s.count(error=error)
+    many = dc.Domain({"a": dc.Integer(0, 127), "b": dc.Integer(0, 128), "x": (0, 1)})
+    with pytest.raises(dc.errors.InvalidArgument, match="at most 16,384 groups"):
+        session(np.zeros((1, 3)), domain=many, account=ledger).quantile("x", by=["a", "b"], bins={"b": 129}, epsilon=1)
     assert float(ledger.remaining) == 1
     with pytest.raises(dc.errors.InvalidType, match="account"):
         dc.QuerySession(PEOPLE, None, domain=DOMAIN)
+
+
+@pytest.mark.parametrize("error", [30.0, 1.0, 0.1, 0.001])
+def test_an_error_costs_no_more_than_its_noise_needs(error: float) -> None:
+    answer = session(account=dc.Ledger(epsilon=100)).count(error=error)
+    paid = float(answer.guarantee.epsilon or 0)
+
+    def spread(epsilon: float) -> float:  # of discrete Laplace noise
+        return math.sqrt(2 * math.exp(-epsilon)) / (1 - math.exp(-epsilon))
+
+    assert spread(paid) == pytest.approx(answer.std_error, rel=1e-6)
+    assert spread(paid) <= error < spread(0.99 * paid)
+
+
+def test_a_pair_holds_its_upper_end_where_that_is_the_bound() -> None:
+    values = np.array([[0.0], [5.0], [10.0], [11.0]])
+    s = dc.QuerySession(values, dc.Ledger(epsilon=math.inf), domain=dc.Domain({"x": (0.0, 10.0)}))
+    found = [s.count(where, epsilon=math.inf).value for where in ({"x": (5, 10)}, "x >= 5 and x < 10", "x >= 5")]
+    assert found == [3, 1, 3]
 
 
 # ---- answers

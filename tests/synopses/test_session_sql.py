@@ -67,6 +67,23 @@ def test_several_figures_share_the_price_and_joins_are_those_of_a_database() -> 
     assert set(bought.value) == {"count(*)", "avg(pay)"}
 
 
+@pytest.mark.parametrize(
+    "where",
+    ["pay < 400", "pay <> 400", "pay NOT IN (90, 400)", "pay >= 400", "pay = 0", "pay > 0", "NOT pay <= 0", "age < 62",
+     "rate < 1.5", "rate <> 1.5", "rate >= 1.5", "NOT (pay < 400 OR rate < 1.5)"],
+)  # fmt: skip
+def test_comparisons_with_a_bound_are_those_of_a_database(where: str) -> None:
+    rows = ROWS.set_column(2, "pay", pa.array([0.0, 10.0, 400.0, 90.0, 400.0, 0.0] * 40))
+    public = PUBLIC.append_column("rate", pa.array([0.5, 1.5, 1.0]))
+    query = f"SELECT COUNT(*) FROM t LEFT JOIN w ON t.town = w.name WHERE town IS NOT NULL AND age > 0 AND {where}"
+    con = pytest.importorskip("duckdb").connect()
+    con.register("t", rows)
+    con.register("w", public)
+    asked = dc.QuerySession(rows, dc.Ledger(epsilon=math.inf), domain=DOMAIN)
+    found = asked.sql(query, tables={"w": public}, epsilon=math.inf)
+    assert found.value == con.sql(query).fetchall()[0][0]
+
+
 def test_sorting_and_limits_apply_to_the_noisy_answer() -> None:
     plain = session().sql("SELECT town, COUNT(*) AS n, STDDEV(age) FROM t GROUP BY town", epsilon=1)
     rows = sorted(plain.to_arrow().to_pylist(), key=lambda row: -row["n"])

@@ -23,9 +23,9 @@ class PrivatePCA(PrivateModel, mixins=("ClassNamePrefixFeaturesOutMixin", "Trans
     components_ : array of shape (components, columns)
         Directions, the widest first.
     explained_variance_, explained_variance_ratio_ : array of shape (components,)
-        Variance along each, and its share in the variance of all columns.
+        Variance along each published direction, and its share in the variance of all columns.
     explained_variance_std_ : array of shape (components,)
-        Standard error of these variances, from noise and from the choice of rows: at most, whatever the rows are.
+        Standard error of these variances, from noise, its reduction, and the choice of rows: about the most it can be.
     note_ : str
         Says which directions may be noise alone; empty if none.
     mean_ : array of shape (columns,)
@@ -84,7 +84,9 @@ class PrivatePCA(PrivateModel, mixins=("ClassNamePrefixFeaturesOutMixin", "Trans
         noise = [self.moments_.variance * float((self.moments_.weights(v, v) ** 2).sum()) for v in along]
         farthest = np.abs(self.components_ * self._units) @ (1 + np.abs(self._shift))
         chance = self.explained_variance_ * np.maximum(farthest**2 - self.explained_variance_, 0.0)
-        self.explained_variance_std_ = np.sqrt(np.array(noise) / found.n**2 + chance / rows)
+        # Shrinking moved it: as far as it is from what the moments say of the same direction.
+        moved = self.explained_variance_ - np.einsum("ij,jk,ik->i", along, self.moments_.matrix, along) / found.n
+        self.explained_variance_std_ = np.sqrt(np.array(noise) / found.n**2 + chance / rows + moved**2)
         drowned = np.flatnonzero(self.explained_variance_ < 2 * np.sqrt(noise) / found.n) + 1
         self.note_ = ""
         if len(drowned):  # from released figures alone

@@ -26,11 +26,12 @@ from discreet.core import (
     promise_place,
     zcdp_to_epsilon,
 )
+from discreet.engines import PARQUET
 from discreet.errors import DataSourceError, DiscreetError, FormatError
 from discreet.evaluation.promises import broken_facts, misshapen, recount, undeclared
 from discreet.local import Counts, FlippedBitmap, Reports
 from discreet.local.wire import REPORTS, messages
-from discreet.reporting.artifacts import kind_of, read_released
+from discreet.reporting.artifacts import as_written, kind_of, known_dialect, read_released
 from discreet.reporting.words import decimal, table_kind
 from discreet.synopses import Synopsis
 
@@ -234,6 +235,8 @@ def _table(path: Path, data: bytes, promise_data: bytes, found: Findings) -> Non
         whole = promise.verify(data)
         said = f"the table matches the seal: {promise.digest}"
         found.add("seal", whole, said if whole else "table or promise was changed after it was written")
+    if path.suffix.lower() not in (*PARQUET, ".xlsx") and not known_dialect(promise.parameters.get("csv", {})):
+        raise FormatError("the promise states a form of CSV that is unknown")
     table = found.thing = read_released(path, promise.domain)
     if not table.num_rows:
         found.add("content", None, "the table has no rows: nothing was released")
@@ -247,7 +250,7 @@ def _table(path: Path, data: bytes, promise_data: bytes, found: Findings) -> Non
         found.add("ledger", False, f"rows were released, but {said}")
     if promise.model == "syntactic":
         try:
-            counted = recount(table, promise)
+            counted = recount(as_written(path, table), promise)
         except (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError) as error:
             raise FormatError(f"the promise states rules that cannot be read ({type(error).__name__})") from None
         shown = _counted(counted.found)

@@ -112,6 +112,8 @@ def verify(
         case.read_page(page)
     if not case.found and account is None:
         case.add("files", "file", None, f"{_OPEN}no released file was given")
+    if heads and account is None:
+        case.add("account", "head", None, f"{_OPEN}give the account, to find the head in it that you gave")
     case.sign(account)
     case.pages(account)
     case.account(account)

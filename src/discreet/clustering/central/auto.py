@@ -58,7 +58,8 @@ DEEPEST = 40
 #: From `MANY_ROWS` on a tree takes too long, because it reads the rows for every few levels. A grid with means, read
 #: twice, is as good with at least `BROAD` parts per axis and `ROWS_PER_CELL` times the rows that a mean needs in each
 #: cell. Otherwise the tree has fewer levels, and the share for its structure falls as the number of rows grows.
-MANY_ROWS, BROAD, ROWS_PER_CELL, BROAD_CELLS = 4e6, 5, 3.0, 2**16
+#: It pays at least `LEAST_STRUCTURE`, or its noise could not be drawn: noise alone can look like very many rows.
+MANY_ROWS, BROAD, ROWS_PER_CELL, BROAD_CELLS, LEAST_STRUCTURE = 4e6, 5, 3.0, 2**16, 1e-9
 SHALLOW = 24
 #: A projection (`lift.py`) from `MANY_AXES` on, if z is at least `LIFT_FROM`, or `LIFT_AXES` over the number of axes if
 #: that is more; with Gaussian noise a smaller z is enough (by `like_pure`).
@@ -135,7 +136,7 @@ def boxes(
             steps = refinement(x, n_axes=d, parts=each, work=each**d * n_clusters, means=True)
             return Choice("grid", {"rule": each, "n_clusters": n_clusters, "leaf_means": True}, steps)
         share = SOME_AXES_SHARE if d <= SOME_AXES else TREE_SHARE
-        share *= min(1.0, MANY_ROWS / max(n_rows, 1.0))
+        share *= max(min(1.0, MANY_ROWS / max(n_rows, 1.0)), min(1.0, LEAST_STRUCTURE / epsilon))
         shares = (share, 0, 1 - share)
         depth = SHALLOW if large else DEEPEST
         settings = {"partitioner": "privtree", "max_depth": depth, "leaf_means": True, "shares": shares}
@@ -208,7 +209,7 @@ def parts_of(domain: Domain, scale: str) -> Callable[[Source], IntArray] | None:
 
 def most_rows(parts: FloatArray, n_rows: float, variance: float) -> str:
     """Return where most rows are by the noisy counts of `parts_of`; nothing if noise hides it. Post-processing."""
-    if n_rows < SEEN * math.sqrt(variance / 2):
+    if n_rows <= 0 or n_rows < SEEN * math.sqrt(variance / 2):
         return ""
     narrow, around, _, zero = parts / n_rows
     held = {"narrow": narrow, "around middle": narrow + around, "near zero": narrow + zero}

@@ -8,7 +8,7 @@ from typing import Any
 from discreet import noise
 from discreet.collector.stores.base import Store, open_store, sync
 from discreet.core import NewFile, write_whole, writing
-from discreet.errors import DataSourceError
+from discreet.errors import DataSourceError, FormatError
 from discreet.local.tasks import private_key
 
 TOKEN, KEYS = "operator.token", "sealing.keys"
@@ -83,7 +83,7 @@ def sealing_keys(folder: str | Path, *, new: bool = False) -> dict[str, Any]:
 
 
 def bind_key(folder: str | Path, public: str, store: str) -> None:
-    """Note which store remembers the frames of a shuffler's key; refuse a key of another store.
+    """Note which store remembers the frames of a shuffler's key; a key of another store is a `FormatError`.
 
     A store that was lost would take frames again that someone recorded, and the second batch with a frame would show
     whose it is.
@@ -91,7 +91,7 @@ def bind_key(folder: str | Path, public: str, store: str) -> None:
     lines = _key_lines(folder)
     line = lines[list(sealing_keys(folder)).index(public)]
     if line[1:] not in ([], [store]):
-        raise DataSourceError(
+        raise FormatError(
             f"the store that took frames for the key {public} is gone: remove the key from {KEYS!r}, make a new one "
             "with discreet collect key --new, and create new tasks"
         )

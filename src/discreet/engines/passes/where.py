@@ -9,7 +9,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.core import AnyArray, BoolArray, Categorical, Column, Domain, FloatArray, IntArray, Intervals
+from discreet.core import (
+    AnyArray,
+    BoolArray,
+    Categorical,
+    Column,
+    Date,
+    Domain,
+    FloatArray,
+    IntArray,
+    Integer,
+    Intervals,
+)
 from discreet.engines.passes.lattice import TableAdder
 from discreet.engines.passes.tally import KeyedNumbers
 
@@ -94,12 +105,13 @@ def _cells(column: Column, x: FloatArray, edges: FloatArray, size: int) -> IntAr
 
 
 def _inside(column: Column, x: FloatArray, pairs: Intervals) -> BoolArray:
-    found = np.zeros(len(x), bool)
+    """Return which values lie in intervals; what counts as the bound is in the last category or whole number."""
+    found, steps = np.zeros(len(x), bool), isinstance(column, (Categorical, Integer, Date))
     for low, high in pairs:
         if math.isnan(low):
             found |= np.isnan(x)
         else:
-            found |= (x >= low) & ((x < high) | (high >= column.high) & (x == column.high))
+            found |= (x >= low) & ((x < high) | steps & (high >= column.high) & (x == column.high))
     return found
 
 

@@ -93,6 +93,8 @@ class Measure:
     kind: ClassVar[str] = ""
     #: Whether Gaussian noise can pay for it.
     gaussian: ClassVar[bool] = True
+    #: Groups of a purchase at most.
+    most_groups: ClassVar[int] = 2**20
 
     @property
     def label(self) -> str:
@@ -358,6 +360,7 @@ class Quantiles(Measure):
     qs: tuple[Fraction, ...] = (Fraction(1, 2),)
     kind: ClassVar[str] = "quantiles"
     gaussian: ClassVar[bool] = False
+    most_groups: ClassVar[int] = 2**14  # memory: a group has all cells, and a tree over them
 
     @property
     def label(self) -> str:
@@ -382,9 +385,7 @@ class Quantiles(Measure):
 
         def groups() -> list[tuple[IntArray, IntArray]]:
             # The rows of a cell are dealt out evenly to its parts: a row more is one more in one part.
-            dealt = (dense[:, :, None] // _PARTS + (np.arange(_PARTS) < dense[:, :, None] % _PARTS)).reshape(
-                n_groups, -1
-            )
+            dealt = ((own[:, None] // _PARTS + (np.arange(_PARTS) < own[:, None] % _PARTS)).ravel() for own in dense)
             return [(at, counts[at]) for counts in dealt for at in [np.flatnonzero(counts)]]
 
         lines = gate.quantiles(self.label, groups, self.qs, half, parts * _PARTS)

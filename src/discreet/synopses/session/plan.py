@@ -23,6 +23,7 @@ from discreet.core import (
     FloatArray,
     Frames,
     Integer,
+    Intervals,
     Person,
     dialect_of,
     read_column,
@@ -36,8 +37,8 @@ from discreet.synopses.opening import OpenRelease
 from discreet.synopses.queries import ask, edges_of, places
 from discreet.synopses.session.measures import Found, Measure, Rows
 
-#: Groups of a purchase at most; numbers up to this many are groups without being asked for.
-_MOST_GROUPS, _OWN_GROUPS = 2**20, 128
+#: Numbers up to this many are groups without being asked for.
+_OWN_GROUPS = 128
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,9 @@ class Plan:
                 raise InvalidArgument("column", measure.column, *wrong)
         asked = _by_column(known, names, bins)
         edges = {name: _edges(known.column(name), asked.get(name)) for name in names}
-        if math.prod(len(e) for e in edges.values()) > _MOST_GROUPS:
-            raise InvalidArgument("by", list(names), f"at most {_MOST_GROUPS:,} groups", "fewer columns, or wider bins")
+        most = min(measure.most_groups for measure in measures.values())
+        if math.prod(len(e) for e in edges.values()) > most:
+            raise InvalidArgument("by", list(names), f"at most {most:,} groups", "fewer columns, or wider bins")
         return cls(measures, known, edges, _boxes(known, where), lookups)
 
     def measured(self) -> Iterator[tuple[Measure, Column | None]]:
@@ -152,9 +154,11 @@ class Plan:
             lines.append((measure.label, law, None if error is None or math.isnan(times) else error * times))
         return QueryPlan(charged, unit, math.prod(len(e) - 1 for e in self.edges.values()), tuple(lines), rows)
 
-    def check(self, epsilon: Any, price: Price) -> None:
-        """Refuse a budget whose noise cannot be drawn."""
+    def check(self, price: Price, epsilon: Any, error: Any = None) -> None:
+        """Refuse a budget whose noise cannot be drawn, or the error that led to it."""
         if not all(measure.drawable(column, price / len(self.measures)) for measure, column in self.measured()):
+            if error is not None:
+                raise InvalidArgument("error", error, "so small that noise as wide can be drawn", "error=1.0")
             expected = "so large that its noise can be drawn: bounds far from 0 make sums noisy"
             raise InvalidArgument("epsilon", epsilon, expected, "epsilon=1.0, or bounds nearer to 0")
 
@@ -258,7 +262,12 @@ def _boxes(known: Domain, where: Any) -> tuple[Mapping[str, Any], ...] | None:
         return tuple({known.names[at]: pairs for at, pairs in box.items()} for box in found)
     if not isinstance(where, Mapping):
         raise InvalidType("where", type(where).__name__, "a condition", 'where="age > 30"')
-    return ({name: stretches_of(known.columns[known.position(name)], value) for name, value in where.items()},)
+    return ({name: _up_to(known.columns[known.position(name)], value) for name, value in where.items()},)
+
+
+def _up_to(column: Column, value: Any) -> Intervals:
+    """Return a pair's interval: it leaves out its upper end, unless that is the bound."""
+    return [(low, math.inf if high >= column.high else high) for low, high in stretches_of(column, value)]
 
 
 def rounded_up(number: float) -> Fraction:

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from discreet import engines
 from discreet.accounts import Account, check_ledger
-from discreet.core import Categorical, Domain, Ledger, Person, as_domain, checks, dialect_of
+from discreet.core import LARGEST_BUDGET, Categorical, Domain, Ledger, Person, as_domain, checks, dialect_of
 from discreet.core.budget import Approx, Epsilon, Wanted
 from discreet.engines.persons import PersonKeys, Weights
 from discreet.engines.readers import column_batches
@@ -288,7 +288,7 @@ class QuerySession:
         if rho is not None and not auto:
             gaussian = _per_row(declared, plan, rho)
             price, wide = (gaussian, True) if plan.wide(price, gaussian) else (price, False)
-        plan.check(epsilon, price)
+        plan.check(price, epsilon, error)
         if selected and wanted.pure.amount * _KEY_SHARE < SMALLEST_SELECTION * len(selected):
             raise InvalidArgument("epsilon", epsilon, "large enough to select keys with a quarter of it", "epsilon=1.0")
         if self._dry or explain:
@@ -314,7 +314,7 @@ class QuerySession:
     def _price(
         self, plan: Plan, declared: Domain, epsilon: Any, error: Any, of: Any, rows: float | None, share: Fraction
     ) -> Fraction:
-        """Return the ε whose noise has the wanted standard error: it depends on arguments alone."""
+        """Return the least ε, to three digits, whose noise has the wanted error: it depends on arguments alone."""
         wanted = float(checks.positive("error", error)) * (1.0 if of is None else _guess("of", of) or 0.0)
         if epsilon is not None:
             raise InvalidArgument("epsilon", epsilon, "left out with error", "epsilon=None")
@@ -322,14 +322,29 @@ class QuerySession:
             raise InvalidArgument("of", of, "a number that is not 0", "of=1000")
         if isinstance(declared.unit, Person) and declared.unit.rows == "auto":
             raise InvalidArgument("error", error, "given with a declared number of rows per person", "epsilon=1.0")
-        price = _per_row(declared, plan, Epsilon(Fraction(1, 1000)))  # there errors are as large as 1/ε says
-        errors = [e for *_, e in plan.explained(price, "", "", rows, _step(declared)).lines]
-        known = [e for e in errors if e is not None]
-        if len(known) < len(errors):
+
+        def errors(paid: Fraction) -> list[float | None]:
+            price = _per_row(declared, plan, Epsilon(paid * share))
+            return [e for *_, e in plan.explained(price, "", "", rows, _step(declared)).lines]
+
+        small = Fraction(1, 1000)  # errors are as large there as 1/ε says, and smaller for large ε
+        known = [e for e in errors(small) if e is not None]
+        if len(known) < len(plan.measures):
             quantiles = any(isinstance(m, (Quantiles, Deviation)) for m in plan.measures.values())
             expected = "left out for this figure" if quantiles else "given with a guess of the rows per group"
             raise InvalidArgument("error", error, expected, "epsilon=1.0" if quantiles else "rows=1000")
-        return rounded_up(max(known) / 1000 / wanted / float(share))
+        found, less = rounded_up(max(known) / 1000 / wanted), Fraction(0)
+        if found > LARGEST_BUDGET:
+            said = f"so large that an epsilon of {LARGEST_BUDGET:.0e} pays for it"
+            raise InvalidArgument("error", error, said, f"error={max(known):.2g}")
+        while found > small and (middle := rounded_up(float(found + less) / 2)) < found:
+            if max(e or 0.0 for e in errors(middle)) <= wanted:
+                found = middle
+            else:
+                less = middle
+            if found - less <= found / 500:
+                break
+        return found
 
     def _open_keys(self, keys: Any, by: Any, delta: Any) -> list[str]:
         """Return the columns whose keys are to be selected."""
