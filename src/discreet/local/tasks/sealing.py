@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from discreet.core import DeclaredValue, checks, option, written_amount
-from discreet.errors import InvalidArgument, MissingExtra
+from discreet.errors import FormatError, InvalidArgument, MissingExtra
 from discreet.local.tasks import frames
 
 #: Bytes that one layer adds: an ephemeral key and a tag.
@@ -116,8 +116,11 @@ def unseal(key: Any, layer: bytes, digest: str, data: bytes) -> bytes | None:
 
 def batch_code(own: Any, other: str, digest: str, content: bytes) -> bytes:
     """Return the code by which the collector knows a batch of the shuffler; both keys give the same one."""
-    shared = hmac.digest(own.exchange(_public(other)), _context(_BATCH, digest), "sha256")
-    return hmac.digest(shared, content, "sha256")
+    try:
+        secret = own.exchange(_public(other))
+    except ValueError:  # a point of low order
+        raise FormatError("a key that seals nothing", reason="code") from None
+    return hmac.digest(hmac.digest(secret, _context(_BATCH, digest), "sha256"), content, "sha256")
 
 
 def private_key(raw: bytes | None = None) -> Any:
