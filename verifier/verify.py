@@ -292,6 +292,8 @@ def decimal_key(text, mark):
     number, mark = text.strip(" "), re.escape(mark)
     if not re.fullmatch(rf"[+-]?(\d+{mark}?\d*|{mark}\d+)([eE][+-]?\d{{1,4}})?", number, re.ASCII): return None
     return Fraction(number.replace(mark[-1], "."))
+def is_figure(text, mark):  # a number, yes or no, or a day with or without a time
+    return decimal_key(text, mark) is not None or bool(re.fullmatch(r"true|false|inf|-inf|nan|\d{4}-\d\d-\d\d([ T][\d:.]+)?", text))
 def moment_key(text):
     """Return one text for a day that is written with and without midnight, and for both marks of a time."""
     return re.sub(r" 00:00(:00(\.0*)?)?$", "", re.sub(r"(?<=\d)T(?=\d)", " ", text.strip(" ")))
@@ -460,7 +462,11 @@ def check_table(columns, guarantee):
     need(not bare, f"columns that identify people: {', '.join(bare)}")
     if guarantee["model"] == "syntactic": table.check_columns()
     else:
-        need(set(columns) <= set(table.declared), "a column is not declared")
+        more = set(columns) - set(table.declared)
+        if table.promise.get("method") == "QuerySession":  # figures, and ends of bins
+            stated = fits(table.promise.get("figures", []), ["text"], "its figures")
+            more -= {n for n in stated if all(c is None or is_figure(c, table.mark) for c in columns.get(n, ()))}
+        need(not more, "a column is not declared")
         need(used(guarantee["ledger"]) or not table.rows, "rows were released, and no line of the ledger was used")
     return f"{table.rows} rows; all {len(columns)} columns are declared"
 # ------------------------------------------------------------------------------------------------------------- account

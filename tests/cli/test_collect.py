@@ -109,6 +109,10 @@ def test_words_that_no_one_listed_are_found(folder: Path, told: Any) -> None:
         ("task create --name x --epsilon 1 -m nothing --domain colours.txt", "--mechanism must be"),
         ("task create --name x --epsilon 1 --domain colours.txt --opens soon", "opens must be a time"),
         (
+            f"task create --name x --epsilon 1 --domain colours.txt --honest 9 --shuffler {'0' * 64}",
+            "--shuffler must be",
+        ),
+        (
             "task create --name x --epsilon 2 --domain colours.txt --per-day 1",
             "at least the cost of one report",
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +12,8 @@ import pytest
 
 import discreet as dc
 from command_line import exit_code
+from discreet.engines import write_table
+from evidence_damage import independent
 
 pytest.importorskip("sqlglot")
 QUERY = "SELECT town, AVG(age) FROM t WHERE age > 20 GROUP BY town"
@@ -38,3 +41,49 @@ def test_a_query_is_bought_explained_and_refused(tmp_path: Path, capsys: pytest.
     assert exit_code("query", tmp_path / "t.csv", QUERY + " HAVING 1 = 1", *words, "--epsilon", "0.1") == 2
     assert "HAVING" in capsys.readouterr().err
     assert float(dc.Account(account.path).remaining) == 0.5
+
+
+def test_a_written_answer_has_a_guarantee_a_signature_and_an_entry(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = pa.table({"town": ["ash", "birch"] * 500, "age": [25, 31, 40, 62] * 250})
+    domain = dc.Domain({"town": ["ash", "birch"], "age": dc.Integer(17, 90)})
+    (tmp_path / "s.toml").write_text(domain.to_toml())
+    pa_csv.write_csv(rows, tmp_path / "t.csv")
+    account = dc.Account.create(tmp_path / "a.account", dataset="people", epsilon=2)
+    assert exit_code("key", "create", tmp_path / "o.key", "--no-passphrase") == 0
+    words = ["--schema", tmp_path / "s.toml", "--account", account.path, "--epsilon", "0.5"]
+    query = "SELECT town, age, AVG(age), COUNT(*) FROM t GROUP BY town, age"
+    for number, name in enumerate(("answer.csv", "answer.parquet"), 1):
+        table = tmp_path / name
+        signed = ["-o", table, "--bins", "age=17,40,90", "--sign", tmp_path / "o.key"]
+        capsys.readouterr()
+        assert exit_code("query", tmp_path / "t.csv", query, *words, *signed) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert f"Charged to entry {number} of people: epsilon {number * 0.5:g} of 2 spent" in said
+        assert name in [file for file, _ in dc.Account(account.path).entries[-1].shown]
+        given = [table, "--account", account.path, "--key", tmp_path / "o.key.pub"]
+        assert exit_code("verify", *given) == 0
+        assert independent().main(list(map(str, given))) == 0
+    assert exit_code("query", tmp_path / "t.csv", query, *words, "--bins", "age=17,40,90", "--sign", "o.key") == 2
+    # A paid answer is not written over, and a changed one is found.
+    table = tmp_path / "answer.csv"
+    assert exit_code("query", tmp_path / "t.csv", QUERY, *words, "-o", table) == 2
+    assert "-o" in capsys.readouterr().err
+    table.write_text(table.read_text().replace("ash", "birch"))
+    assert exit_code("verify", table) == 1
+
+
+def test_an_answer_that_states_other_columns_is_contradicted(tmp_path: Path) -> None:
+    """Figures are numbers: a column of texts is none, even if the guarantee calls it so."""
+    domain = dc.Domain({"town": ["ash", "birch"], "age": dc.Integer(17, 90)})
+    rows = pa.table({"town": ["ash", "birch"] * 50, "age": [25, 31] * 50})
+    made = dc.QuerySession(rows, dc.Ledger(epsilon=1), domain=domain).sql(QUERY, epsilon=1)
+    for values, code in ([[1.5, 2.5], 0], [["Ann", "Bob"], 1]):
+        table = made.to_arrow().append_column("more", pa.array(values))
+        figures = [name for name in table.column_names if name not in domain.names]
+        promise = replace(made.guarantee, parameters={**made.guarantee.parameters, "figures": figures})
+        write_table(tmp_path / "a.csv", table, promise)
+        assert exit_code("verify", tmp_path / "a.csv") == code
+        found = independent().verify([str(tmp_path / "a.csv")])
+        assert (found.code == 1) == (code == 1)

@@ -236,6 +236,30 @@ def test_the_same_release_always_gives_the_same_rows(folder: Path, paid: dict[st
     assert Path("syn.csv").read_bytes() != paid["syn.csv"]
 
 
+def test_a_repeated_job_leaves_table_signature_and_page_as_they_are(folder: Path) -> None:
+    """In the format of the input, and although other releases follow in the account."""
+    source = '\n[source]\ndelimiter = ";"\ndecimal = ","\n'
+    (folder / "german.toml").write_text((folder / "schema.toml").read_text() + source)
+    pd.read_csv("people.csv").to_csv("german.csv", sep=";", index=False)
+    dc.Account.create("p.account", dataset="p", epsilon=3, delta=1e-6)
+    output("key", "create", "o.key", "--no-passphrase")
+    how = ("--schema", "german.toml", "--delta", "1e-9", "--account", "p.account", "--epsilon", "1", "--sign", "o.key")
+    job = ("synthesize", "german.csv", *how, "-o", "syn.csv", "--report", "syn.html")
+    output(*job)
+    first = {file.name: file.read_bytes() for file in folder.glob("syn*")}
+    assert len(first) == 5
+    assert first["syn.csv"].splitlines()[0].count(b";") == 2
+    dc.Account("p.account").spend("another", 0.5)
+    assert json.loads(output(*job, "--json"))["account"]["repeated"]
+    assert {file.name: file.read_bytes() for file in folder.glob("syn*")} == first
+    checked = ("--page", "syn.html", "--account", "p.account", "--key", "o.key.pub")
+    assert json.loads(output("verify", "syn.csv", "syn.synopsis.parquet", *checked, "--json"))["verdict"] == "holds"
+    # What was changed by hand is written again, and signed again.
+    Path("syn.html").write_bytes(first["syn.html"].replace(b"synthetic rows", b"rows"))
+    output(*job)
+    assert Path("syn.html").read_bytes() == first["syn.html"]
+
+
 @pytest.mark.usefixtures("few_steps")
 def test_no_file_of_a_paid_release_is_written_over(folder: Path, paid: dict[str, bytes]) -> None:
     other = (*PAID, "--epsilon", "0.5")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import tracemalloc
+import warnings
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from discreet.clustering.leaves.columns import distance_units
 from discreet.core.budget.prices import Epsilon
 from discreet.engines.passes.lattice import REACH, BallPass, Groups, Lattice
 from discreet.errors import FormatError, InvalidArgument, SchemaError
+from discreet.mechanisms.gate import Hold
 from discreet.synopses import BoxSynopsis, Synopsis
 from discreet.synopses.opening import OpenRelease
 from gates import gate_of
@@ -364,6 +366,45 @@ def test_counts_of_parts_are_disjoint_and_of_all_rows_without_missing_values() -
     for row in range(0, len(X), 13):
         apart = whole - read(engines.open(np.delete(X, row, axis=0), domain))
         assert sorted(apart) == [0, 0, 0, 1 if np.isfinite(X[row]).all() else 0]
+
+
+@pytest.mark.parametrize("kind", ["person", "person, rho", "weight"])
+def test_one_person_or_weighted_row_moves_the_counts_of_parts_by_no_more_than_is_paid(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the law of the noise: Σ|move|/scale is the loss in ε, Σ move²/(2 scale²) in ρ."""
+    rng, n = np.random.default_rng(1), 300
+    rows: dict[str, Any] = {f"x{i}": rng.choice([-1, 0, 0.05, 0.5, 0.95, 2], n) for i in range(14)}
+    rows["x0"][::9] = np.nan
+    rows |= {"who": np.repeat(np.arange(60), 5).astype(str), "w": rng.uniform(0, 10, n)}
+    table, weight = pa.table(rows), kind == "weight"
+    columns = {f"x{i}": (0, 1) for i in range(14)} | ({"w": dc.Numeric("w", 0, 10, role="weight")} if weight else {})
+    domain = dc.Domain(columns) if weight else dc.Domain(columns, unit=dc.Person("who", rows=3))
+    seen: list[Any] = []
+    drawn = Hold.numbers
+
+    def numbers(self: Hold, values: Any, *more: Any, **how: Any) -> Any:
+        found = values() if callable(values) else values
+        made = drawn(self, found, *more, **how)
+        seen.append((found, made.law, Fraction(self._entry.amount)))
+        return made
+
+    monkeypatch.setattr(Hold, "numbers", numbers)
+    price: dict[str, Any] = {"rho": 0.2, "delta": 1e-6} if "rho" in kind else {"epsilon": 1.0}
+    for left_out in range(6):
+        gone = np.arange(n) == left_out if weight else np.asarray(rows["who"]) == str(left_out)
+        seen.clear()
+        for each in (table, table.filter(pa.array(~gone))):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", dc.errors.DiscreetWarning)
+                dc.PrivateKMeans(2, domain=domain, random_state=3, **price).fit(each)
+        firsts = [one for one in seen if np.shape(one[0]) == (auto.N_PARTS,)]
+        (one, law, paid), (other, same, _) = firsts
+        moved, scale = np.abs(one - other), Fraction(law.scale)
+        loss = (moved**2).sum() / (2 * scale**2) if law.name == "gaussian" else moved.sum() / scale
+        assert law == same
+        assert law.name == ("gaussian" if "rho" in kind else "laplace")
+        assert loss <= paid
 
 
 def test_what_is_near_zero_counts_only_where_zero_is_at_the_edge() -> None:

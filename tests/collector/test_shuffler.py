@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import socket
 import sqlite3
+import struct
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import psycopg
 import pytest
 
 import discreet as dc
-from collecting import Collector, some_task, start
+from collecting import Collector, collector, some_task, start
 from discreet.collector import open_store, read, sealing_keys, standing
 from discreet.collector.reading import shuffled_promise
+from discreet.collector.service.settings import bind_key
 from discreet.collector.stores.base import Outcome, Post
 from discreet.collector.stores.batches import BatchStore
 from discreet.errors import DataSourceError, InvalidArgument
@@ -350,6 +358,96 @@ def test_a_shuffler_waits_for_its_collector(tmp_path: Path) -> None:
         again.kill()
 
 
+class Between:
+    """A proxy between shuffler and collector; while ``broken``, it answers by itself."""
+
+    def __init__(self, port: int) -> None:
+        self.port, self.broken, self.asked = port, b"", 0
+        self.listens = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listens.getsockname()[1]}"
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self) -> None:
+        with suppress(OSError):
+            while True:
+                other, _ = self.listens.accept()
+                with other, suppress(OSError):
+                    self.answer(other)
+
+    def answer(self, other: socket.socket) -> None:
+        data = b""
+        while b"\r\n\r\n" not in data:
+            data += other.recv(1 << 16)
+        found = re.search(rb"content-length: (\d+)", data, re.IGNORECASE)
+        whole = data.index(b"\r\n\r\n") + 4 + (int(found[1]) if found else 0)
+        while len(data) < whole:
+            data += other.recv(1 << 16)
+        self.asked += 1
+        if self.broken:
+            other.sendall(self.broken)
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
+            return
+        with socket.create_connection(("127.0.0.1", self.port)) as collector:
+            collector.sendall(data)
+            while part := collector.recv(1 << 16):
+                other.sendall(part)
+
+
+def test_a_collector_that_dies_in_the_middle_of_an_answer_gets_the_batch_later(tmp_path: Path) -> None:
+    task = mixed_task(tmp_path)
+    with collector(tmp_path / "collected", task) as running:
+        between = Between(running.port)
+        shuffler = start(tmp_path / "shuffled", to=between.url)
+        # A page of somebody else says nothing about the task: devices keep their frames.
+        for answer in (b"200 OK\r\n\r\n<html>", b"404 Not Found\r\nContent-Length: 2\r\n\r\nno"):
+            between.broken = b"HTTP/1.1 " + answer
+            status, told = shuffler.post(task, sealed(task, "red"))
+            assert (status, told["reason"]) == (503, "collector")
+        between.broken = b""
+        assert shuffler.post(task, sealed(task, "red"))[0] == 200
+        between.broken, before = b"HTTP/1.1 503 Busy\r\nContent-Length: 500\r\n\r\nab", between.asked
+        for _ in range(3):
+            assert shuffler.post(task, sealed(task, "red"))[0] == 200
+        wait_for(lambda: between.asked > before)
+        between.broken = b""
+        wait_for(lambda: count(tmp_path / "collected", task) == 4)
+        for path in ("g" * 64, "é" * 64, "%C3%A9" * 10 + "abcd"):  # no digests: nothing is asked
+            before = between.asked
+            assert shuffler.ask("GET", f"/v1/tasks/{quote(path)}")[0] == 404
+            assert between.asked == before
+        between.listens.close()
+        shuffler.kill()
+
+
+def test_a_shuffler_that_cannot_write_lets_devices_try_again(tmp_path: Path) -> None:
+    task = mixed_task(tmp_path)
+    with mixing(tmp_path, task) as (_, shuffler):
+        keys = tmp_path / "shuffled" / "sealing.keys"
+        keys.rename(aside := keys.with_name("aside"))
+        keys.mkdir()  # it can be neither read nor replaced, whoever runs this
+        assert shuffler.post(task, sealed(task, "red"))[0] == 503
+        keys.rmdir()
+        aside.rename(keys)
+        assert shuffler.post(task, sealed(task, "red"))[0] == 200
+
+
+@pytest.mark.parametrize("low", ["0" * 64, "01" + "0" * 62])
+def test_a_shuffler_takes_no_task_whose_collector_cannot_be_sealed_to(tmp_path: Path, low: str) -> None:
+    """Its batches would have no code, and other tasks must not wait behind them."""
+    good = mixed_task(tmp_path)
+    bad = some_task(name="bad", shuffle=Shuffle.from_dict({**good.shuffle.to_dict(), "collector": low}))
+    odd = some_task(name="odd", shuffle=Shuffle.from_dict({**good.shuffle.to_dict(), "shuffler": low}))
+    with mixing(tmp_path, good, bad, odd) as (running, shuffler):
+        assert shuffler.post(bad, sealed(good, "red"))[0] == 404
+        assert "seals nothing" in shuffler.log.read_text()
+        path = f"/v1/tasks/{odd.digest}/batches"  # at the collector such a batch is a forged one
+        status, told, _ = running.ask("POST", path, b"\x10" + bytes(56 + 4 * sealed_size(1)))
+        assert (status, told["reason"]) == (400, "code")
+        for _ in range(4):
+            assert shuffler.post(good, sealed(good, "red"))[0] == 200
+        wait_for(lambda: count(tmp_path / "collected", good) == 4)
+
+
 class Mixed:
     """Kills of both processes under load, and a count of what became of every report."""
 
@@ -511,6 +609,19 @@ def test_a_collector_without_the_key_lets_batches_wait(tmp_path: Path) -> None:
         wait_for(lambda: count(tmp_path / "collected", task) == 4)
 
 
+def test_keys_that_are_made_at_the_same_time_all_stay(tmp_path: Path) -> None:
+    """Someone makes a key while a shuffler notes its store: a key that was printed must not be lost."""
+    first = next(iter(sealing_keys(tmp_path, new=True)))
+    for _ in range(5):
+        with ThreadPoolExecutor(5) as pool:
+            made = [pool.submit(lambda: list(sealing_keys(tmp_path, new=True))[-1]) for _ in range(4)]
+            pool.submit(bind_key, tmp_path, first, "ab" * 16).result()
+        assert {one.result() for one in made} <= set(sealing_keys(tmp_path))
+    assert next(iter(sealing_keys(tmp_path))) == first
+    with pytest.raises(dc.errors.FormatError, match="is gone"):
+        bind_key(tmp_path, first, "cd" * 16)
+
+
 def test_a_new_key_serves_new_tasks_and_the_old_one_stays(tmp_path: Path) -> None:
     old = mixed_task(tmp_path)
     for folder in ("collected", "shuffled"):
@@ -636,7 +747,8 @@ def test_a_task_refuses_what_it_cannot_promise(tmp_path: Path) -> None:
     assert Task.from_json(some_task().to_json()).shuffle is None
     facts = task.shuffle.to_dict()
     for wrong in ({"honest": 5}, {"honest": 1}, {"delta": 0.5}, {"delta": 0}, {"collector": "ab"},
-                  {"collector": task.shuffle.shuffler}, {"shuffler": "G" * 64}, {"longest_wait": 0}):  # fmt: skip
+                  {"delta": Fraction(1, 10**400)}, {"collector": task.shuffle.shuffler}, {"shuffler": "G" * 64},
+                  {"longest_wait": 0}):  # fmt: skip
         with pytest.raises(InvalidArgument):
             Shuffle(**{**facts, **wrong})
     with pytest.raises(InvalidArgument, match="batch must be at most"):

@@ -800,3 +800,16 @@ def test_cells_that_a_reader_sees_apart_are_counted_apart(
     assert (found.code, counted) == ((0, ["holds"]) if k == 2 else (1, ["contradicted"]))
     if k == 1:
         assert "k is 1, required 2" in contradictions(found)
+
+
+def test_a_long_table_may_have_lines_in_its_cells(made: Path, tmp_path: Path) -> None:
+    """A reader of CSV takes blocks of a million bytes, and must not cut a cell in two."""
+    table, jobs = tmp_path / "safe.csv", [f"first line\nsecond line of job {i}" for i in (0, 1)]
+    table.write_text("job\n" + f'"{jobs[0]}"\n"{jobs[1]}"\n' * 20_000, encoding="utf-8")
+    facts = json.loads(promise_place(made / "safe.csv").read_bytes())
+    column = {"categories": jobs, "role": "quasi-identifier", "missing": "own"}
+    rules = {"quasi_identifiers": ["job"], "required": {"k": 20_000}, "reached": {"k": 20_000}, "rows": 40_000}
+    facts |= {"digest": None, "parameters": rules, "domain": {"named": True, "columns": {"job": column}}}
+    sealed = Guarantee.from_dict(facts).seal(table.read_bytes())
+    promise_place(table).write_text(sealed.to_json(indent=2) + "\n", encoding="utf-8")
+    assert verify([table]).code == 0

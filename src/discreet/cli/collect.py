@@ -309,7 +309,13 @@ def _shuffle(data: Path, *, shuffler: str | None, honest: int | None, **given: A
         raise InvalidArgument("--honest", None, "given: how many devices of a batch are assumed to be honest", fix)
     key = list(sealing_keys(data) or sealing_keys(data, new=True))[-1]
     chosen = {name: given[name] for name in ("batch", "delta", "longest_wait")}
-    return Shuffle(honest=honest, shuffler=shuffler, collector=key, **chosen)
+    made = Shuffle(honest=honest, shuffler=shuffler, collector=key, **chosen)
+    if not made.usable("00" * 32):
+        fix = "the line that discreet collect key prints"
+        raise InvalidArgument(
+            "--shuffler", shuffler, "a key that can seal: devices refuse this one", f"--shuffler {fix}"
+        )
+    return made
 
 
 def _task(*, name: str | None, epsilon: Any, **given: Any) -> Any:

@@ -14,7 +14,7 @@ from discreet.collector.stores.base import LOST, Held, Store, find_task
 from discreet.core import at_most
 from discreet.errors import DataSourceError, InvalidArgument, TooFewReports
 from discreet.jobs.work import estimate_figures
-from discreet.local import Counts, PublicFile, Rappor, Task, liars_move, shuffled
+from discreet.local import Counts, PublicFile, Task, liars_move, shuffled
 
 #: The quantiles that are shown unless others are chosen.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -147,7 +147,7 @@ def shuffled_promise(task: Task) -> dict[str, Any]:
         "collector_alone": None,
     }  # fmt: skip
     both = f"Against shuffler and collector together: ε = {local:g} per report."
-    if isinstance(task.mechanism, Rappor) or getattr(task.mechanism, "memoised", False):
+    if task.mechanism.stores:
         why = "devices store their responses, so the reports of one device can be recognised in every batch"
         return facts | {"sentences": [both, f"Against the collector alone: no better figure, because {why}."]}
     bound = shuffled(task.mechanism, shuffle.honest, float(shuffle.delta))

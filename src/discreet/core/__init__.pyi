@@ -16,6 +16,7 @@ from .budget.guarantee import epsilon_to_zcdp as epsilon_to_zcdp
 from .budget.guarantee import found_at_most as found_at_most
 from .budget.guarantee import kept_text as kept_text
 from .budget.guarantee import person_column as person_column
+from .budget.guarantee import promises_nothing as promises_nothing
 from .budget.guarantee import zcdp_to_epsilon as zcdp_to_epsilon
 from .budget.ledger import KINDS as KINDS
 from .budget.ledger import Entry as Entry

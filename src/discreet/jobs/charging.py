@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from discreet.accounts import Account, Reservation, heads_of
-from discreet.core import Guarantee, payload_of, promise_place
+from discreet.core import Guarantee, payload_of, promise_place, write_whole
 from discreet.errors import DataSourceError, DiscreetError, FormatError
 from discreet.jobs.declare import Speech
 from discreet.jobs.options import PAGE
@@ -224,3 +225,17 @@ def standing(job: Job, digest: str | None, again: bool) -> dict[str, Any]:
     """Return the balance of the account after a job that released what has this digest; empty without an account."""
     account = account_of(job)
     return {} if account is None else {"account": {**account.balance(digest), "repeated": again}}
+
+
+def balance_then(job: Job, head: str, entry: int) -> dict[str, Any] | None:
+    """Return the balance of the account when it had this head, for an entry; None if it has not both."""
+    place = job.place(job.parameters["account"])
+    lines = place.read_bytes().split(b"\n")[:-1]
+    number = next((i for i, line in enumerate(lines, 1) if f"sha256:{line[-64:].decode()}" == head), None)
+    if number is None:
+        return None
+    with TemporaryDirectory() as folder:
+        then = Path(folder) / "account"
+        write_whole(then, b"\n".join([*lines[:number], b""]))
+        known = next((each.digest for each in Account(then).entries if each.number == entry), None)
+        return None if known is None else Account(then).balance(known)

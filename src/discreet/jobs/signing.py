@@ -21,6 +21,7 @@ from discreet.core import (
     special,
     write_whole,
 )
+from discreet.errors import FormatError
 
 if TYPE_CHECKING:
     from discreet.jobs.job import Job, JobResult
@@ -59,10 +60,24 @@ def signed(done: JobResult, key: SigningKey) -> JobResult:
     text = "" if page is None else page.read_bytes().decode()
     pages = () if page is None else ((page.name, digest(text, SIGNATURE)),)
     named = tuple((path.name, digest_of(path)) for path in dict.fromkeys(files.values()))
-    place, made = write_signature(first, key, about="release", files=named, pages=pages, **told)
+    place, made = signature_place(first), _same(first, key, about="release", files=named, pages=pages, **told)
+    if made is None:
+        place, made = write_signature(first, key, about="release", files=named, pages=pages, **told)
     if page is not None:
         write_whole(page, put(text, SIGNATURE, made.to_json()))
     return replace(done, files={**done.files, "signature": place}, figures={**done.figures, "signature": str(place)})
+
+
+def _same(first: Path, key: SigningKey, **facts: Any) -> Signature | None:
+    """Return the signature next to a file if this key signed the same with it: a job that is repeated keeps it."""
+    try:
+        known = Signature.from_json(signature_place(first).read_bytes())
+        was, made = known.statement, _stated(key, **facts).statement
+        if was.account and made.account and {**made.account, "head": was.account["head"]} == dict(was.account):
+            made = replace(made, account=was.account)  # other releases may have followed
+        return known if was == replace(made, time=was.time) and known.holds() else None
+    except (OSError, FormatError):
+        return None
 
 
 def signed_page(page: str, name: str, key: SigningKey, released: Iterable[Path]) -> str:

@@ -148,6 +148,11 @@ class Mechanism(DeclaredValue):
         """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold."""
         raise NotImplementedError
 
+    @property
+    def stores(self) -> bool:
+        """True if devices store responses: the reports of one device can then be recognised."""
+        return False
+
     def total_variation(self) -> float | None:
         """Return the total variation between the reports of two values, if it is the same for any two; else None."""
         return None

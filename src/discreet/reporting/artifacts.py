@@ -150,7 +150,8 @@ def _read_csv(path: Path, form: Dialect, types: Mapping[str, pa.DataType], only:
         column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False,
         decimal_point=form.decimal, include_columns=only,
     )  # fmt: skip
-    read, parse = pa_csv.ReadOptions(encoding=form.encoding), pa_csv.ParseOptions(delimiter=form.delimiter)
+    read = pa_csv.ReadOptions(encoding=form.encoding)
+    parse = pa_csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True)
     files: list[Any] = sorted(path.glob("part-*")) if path.is_dir() else [path]
     if path.suffix.lower() == ".xlsx":
         _check_workbook(path)

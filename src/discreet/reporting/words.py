@@ -6,7 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from discreet.core import Guarantee, as_it_is, at_most, counted, kept_text, plural, rule_text, unit_kind, unit_noun
+from discreet.core import (
+    Guarantee,
+    as_it_is,
+    at_most,
+    counted,
+    kept_text,
+    plural,
+    promises_nothing,
+    rule_text,
+    unit_kind,
+    unit_noun,
+)
 
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -384,6 +395,8 @@ def _unit(guarantee: Guarantee) -> str:
 def table_kind(guarantee: Guarantee) -> str:
     """Return the kind of a released table, from its promise."""
     if guarantee.model == "central":
-        drawn = guarantee.parameters.get("method") == "SampledGeneralization"
-        return "drawn rows" if drawn else "synthetic rows"
-    return "anonymous table" if guarantee.model == "syntactic" else "perturbed table"
+        method = guarantee.parameters.get("method")
+        return {"SampledGeneralization": "drawn rows", "QuerySession": "answer"}.get(str(method), "synthetic rows")
+    if guarantee.model == "syntactic":
+        return "masked table" if promises_nothing(guarantee) else "anonymous table"
+    return "perturbed table"

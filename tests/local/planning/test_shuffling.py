@@ -288,6 +288,18 @@ def test_only_even_mechanisms_use_their_total_variation() -> None:
         assert shuffled(mechanism, 10**4, 1e-6) == shuffled(4, 10**4, 1e-6)
 
 
+@pytest.mark.parametrize(
+    "mechanism", [BitFlip(1, 9, bits=2, memoised=True), dc.local.Rappor(0.5, 0.5, 0.75, key=7)], ids=lambda m: m.NAME
+)
+def test_stored_responses_are_not_amplified(mechanism: Any) -> None:
+    """The collector recognises a device by its response, and so its batches: no composition of fresh reports holds."""
+    bound = shuffled(mechanism, 10**4, 1e-6)
+    assert (bound.epsilon, bound.method) == (float(mechanism.epsilon), "stored")
+    assert bound.repeated(3).epsilon == 3 * bound.epsilon
+    assert "store their responses" in str(bound)
+    assert shuffled(BitFlip(1, 9, bits=2), 10**4, 1e-6).method == "clones"
+
+
 def test_words_and_plain_data() -> None:
     bound = shuffled(4, 10**5, 1e-6)
     text = str(bound)

@@ -6,6 +6,8 @@ import json
 import os
 import re
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -196,6 +198,38 @@ def test_what_a_collector_never_takes_is_dropped_and_what_it_may_take_later_stay
         clock.now += timedelta(hours=2)  # the key may be forgotten by now
         assert client.flush() == (0, 0, 1)
         assert len(server.requests) == asked
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 503 Busy\r\nContent-Length: 500\r\n\r\nab",
+        b"HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+        b"HTTP/1.1 302 Found\r\nLocation: http://[\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"",
+    ],
+)
+def test_an_answer_cut_short_is_none_and_the_frame_waits(tmp_path: Path, answer: bytes) -> None:
+    """A collector that dies in the middle of an answer, or a café's network: no error, and the same frame later."""
+    task = make()
+    with closing(socket.create_server(("127.0.0.1", 0))) as listens:
+
+        def cut() -> None:
+            other, _ = listens.accept()
+            with other:
+                other.recv(1 << 16)
+                other.sendall(answer)
+                other.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
+
+        thread = threading.Thread(target=cut, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{listens.getsockname()[1]}"
+        with Client(tmp_path / "device", url, pins={"colour": task.digest}, report=1, day=2, life=2) as client:
+            client.use(task)
+            client.report("colour", "red")
+            assert client.flush() == (0, 1, 0)
+        thread.join(10)
 
 
 def test_a_report_is_refused_outside_the_times_of_its_task(tmp_path: Path, server: Server, clock: Clock) -> None:

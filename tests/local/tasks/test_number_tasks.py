@@ -155,6 +155,12 @@ def test_numbers_are_what_every_language_makes_of_them() -> None:
     values = [3, 3.0, np.float32(3), True, 10**400, -(10**400), "3", None, b"3", math.nan, [3]]
     assert [scale.bucket(v, 10) for v in values] == [3, 3, 3, 1, 9, 0, -1, -1, -1, -1, -1]
     assert [scale.place(v) / 2**30 - 1 for v in (0, 10, 5, None, 99)] == [-1, 1, 0, 0, 1]
+    # Several numbers are a list of that length, or all are missing: no value is an error.
+    device, coins = Device(task_of(dc.local.MeanVector(2, [0, 0], [1, 1]))), bytes(100)
+    missing = device.report(None, ByteCoins(given=coins))
+    for odd in (1.0, [1], [1, 1, 1], {1, 2}, "ab", np.array(1.0), np.ones((2, 2)), [[1], [1]], [None, "1"]):
+        assert device.report(odd, ByteCoins(given=coins)) == missing
+    assert device.report(np.ones(2), ByteCoins(given=coins)) == device.report((1, 1), ByteCoins(given=coins))
 
 
 def test_random_number_tasks_give_the_same_bytes_in_javascript(tmp_path: Path) -> None:

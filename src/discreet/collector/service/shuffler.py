@@ -17,9 +17,9 @@ from discreet.collector.service.app import BATCH, RECEIPT, App, Entry, refuse, t
 from discreet.collector.service.settings import Bucket, bind_key, sealing_keys
 from discreet.collector.stores.base import LOST
 from discreet.collector.stores.batches import BatchStore
-from discreet.errors import DataSourceError, DiscreetError, FormatError
+from discreet.errors import DiscreetError, FormatError
 from discreet.local import Task
-from discreet.local.tasks import LAYER, OUTER, asked, batch_code, sealed_size, unseal
+from discreet.local.tasks import LAYER, OUTER, asked, batch_code, is_digest, sealed_size, unseal
 
 log = logging.getLogger("discreet.collector")
 #: Seconds between two looks for batches, the longest pause after a failure, and seconds for a batch to be taken.
@@ -57,7 +57,7 @@ class Shuffler(App):
         """Return the task of a path; ask the collector for one that is not known yet."""
         found = await super()._entry(path)
         digest = path.removeprefix("/v1/tasks/").partition("/")[0]
-        if found is not None or len(digest) != 64:
+        if found is not None or not is_digest(digest):
             return found
         if digest not in self._fetching:
             if not self._asks.take(1):
@@ -74,18 +74,22 @@ class Shuffler(App):
     def _fetch(self, digest: str) -> bool:
         """Take a task from the collector, if it names a key of this shuffler; False if the collector cannot say."""
         status, text = asked(f"{self.settings.to}/v1/tasks/{digest}", None, _ANSWER)[:2]
-        if status == 200 and sha256(text).hexdigest() == digest:
-            try:
-                task = Task.from_json(text)
-                if task.shuffle is None or task.shuffle.shuffler not in sealing_keys(self.settings.data):
-                    log.warning("task %s names another shuffler", digest[:12])
-                else:
-                    bind_key(self.settings.data, task.shuffle.shuffler, self.store.born)
-                    self.store.create(task)
-                    self._learn()
-            except (FormatError, DataSourceError) as error:
-                log.warning("task %s: %s", digest[:12], error)
-        return status in (200, 404)
+        if status != 200 or sha256(text).hexdigest() != digest:
+            return status == 404 and b'"path"' in text  # else a proxy's answer, after which devices try again
+        try:
+            task = Task.from_json(text)
+            if task.shuffle is None or task.shuffle.shuffler not in sealing_keys(self.settings.data):
+                log.warning("task %s names another shuffler", digest[:12])
+            elif not task.shuffle.usable(digest):
+                log.warning("task %s names a key that seals nothing", digest[:12])
+            else:
+                bind_key(self.settings.data, task.shuffle.shuffler, self.store.born)
+                self.store.create(task)
+                self._learn()
+        except DiscreetError as error:
+            log.warning("task %s: %s", digest[:12], error)
+            return isinstance(error, FormatError)  # else a disk that fails: devices try again
+        return True
 
     async def __rsgi__(self, scope: Any, proto: Any) -> None:
         """Answer one request."""
@@ -120,7 +124,7 @@ class Shuffler(App):
         while not self._ends.wait(pause):
             try:
                 done = self._round()
-            except DiscreetError as error:
+            except (DiscreetError, OSError, ValueError) as error:  # a thread that ended would keep the reports for ever
                 log.warning("forwarding failed: %s", error)
                 done = False
             pause = _LOOK if done else min(2 * max(pause, 1.0), _PAUSE)

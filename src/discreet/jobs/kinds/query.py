@@ -13,6 +13,7 @@ from discreet.jobs.options import (
     PERSON_ROWS,
     PROMISE,
     SEED,
+    SIGN,
     TABLE,
     UNIT,
     YES_REALLY,
@@ -28,6 +29,8 @@ def _together(job: Any) -> None:
     if ("epsilon" in given) == ("error" in given):
         expected = "left out with error" if "error" in given else "given, or the error that is wanted"
         raise KIND.wrong("epsilon", given.get("epsilon"), expected)
+    if "sign" in given and "table" not in job.outputs:
+        raise KIND.wrong("sign", given["sign"], "used with a table that is written", ("table", "answer.csv"))
     if "keys" in given and "delta" not in given:
         raise KIND.wrong("delta", None, "given with private keys")
 
@@ -54,7 +57,7 @@ KIND = Kind(
         option("tables", "file pairs", "NAME=FILE of a public table to join.", {"towns": "towns.csv"}, shell="table"),
         option("level", "number", "Confidence level of the intervals.", 0.95, default=0.95, above=0, below=1),
         option("explain", "flag", "Show price, noise and expected error; read and charge nothing.", True),
-        UNIT, PERSON, PERSON_ROWS, ACCOUNT, YES_REALLY, SEED, *FORM,
+        UNIT, PERSON, PERSON_ROWS, ACCOUNT, YES_REALLY, SEED, SIGN, *FORM,
     ),
     outputs=(
         release("One row per group: CSV, Excel (.xlsx) or Parquet.", "answer.csv", name="table", required=False),

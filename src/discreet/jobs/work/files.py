@@ -1,6 +1,7 @@
 """Files of jobs: lists of values to read, and the page and guarantee of a release to write."""
 
 import shlex
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 from discreet.core import Guarantee, stage, write_whole
 from discreet.engines import texts
 from discreet.errors import DataSourceError, FormatError
+from discreet.jobs.charging import balance_then
 from discreet.jobs.declare import Speech
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.kinds import KINDS
@@ -67,7 +69,7 @@ def finish(
 
         stage("page")
         said = {each.name: job.parameters[each.name] for each in PAGE if each.name in job.parameters}
-        said |= {"candidates": candidates, "clusters": clusters, "account": figures.get("account")}
+        said |= {"candidates": candidates, "clusters": clusters, "account": _standing(job, figures)}
         made = (figures.get("account") or {}).get("when") or date.today().isoformat()
         said["signer"] = job.fingerprint
         if "table" in places:  # synthetic rows leave, and the model behind them may stay
@@ -78,3 +80,18 @@ def finish(
         write_whole(places["guarantee"], guarantee.to_json(indent=2) + "\n", streams=True)
         files["guarantee"] = places["guarantee"]
     return JobResult(job, guarantee, files, figures, artifact, more)
+
+
+def _standing(job: Job, figures: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what the page says about the account. If the release is repeated, it is what the page said before."""
+    told, page = figures.get("account"), job.places()["report"]
+    if told is None:
+        return None
+    from discreet.reporting.pages import carried
+
+    head = ""
+    with suppress(FormatError, UnicodeDecodeError, OSError):
+        text = page.read_bytes().decode() if told["repeated"] and page.is_file() else ""
+        head = (carried.read(carried.held(text, carried.FACTS))["account"] or {}).get("head", "")
+    was = balance_then(job, head, told["entry"]) if head else None
+    return was or {name: value for name, value in told.items() if name != "repeated"}

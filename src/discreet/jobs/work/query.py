@@ -1,12 +1,14 @@
 """The work of `query`: one purchase of a session."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from discreet.accounts import Account
-from discreet.core import Ledger
+from discreet.core import Guarantee, Ledger
 from discreet.engines import check_target, write_table
 from discreet.engines.tables import format_facts
+from discreet.jobs.charging import account_of, standing
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.files import finish
 from discreet.synopses import QuerySession
@@ -25,16 +27,29 @@ def run(job: Job) -> JobResult:
     table, promise = answer.to_arrow(float(given.get("level", 0.95))), answer.guarantee
     files = {} if place is None else {"table": place}
     if place is not None:
-        write_table(place, table, facts=facts)
+        account = account_of(job)
+
+        def book(sealed: Guarantee) -> None:
+            if account is not None:
+                account.add_file(promise.digest, place.name, sealed.digest)
+
+        # The columns are figures, and not those of the table that was asked.
+        stated = {
+            **promise.parameters,
+            **facts,
+            "figures": [n for n in table.column_names if n not in promise.domain.names],
+        }
+        write_table(place, table, replace(promise, parameters=stated), book=book)
     told = {name: promise.to_dict()[name] for name in ("epsilon", "delta", "unit", "seeded")}
     figures = {"query": given["query"], "level": given.get("level", 0.95), "groups": table.to_pylist(), **told}
+    figures |= standing(job, promise.digest, again=False)
     return finish(job, promise, files, figures, answer)
 
 
 def check(job: Job) -> None:
     """Check everything but the data."""
     if "table" in job.outputs:
-        check_target(job.places()["table"], promised=False)
+        check_target(job.places()["table"], promised=True)
     if job.schema is not None:
         _session(job, None).explain(job.parameters["query"], **_asked(job))
 

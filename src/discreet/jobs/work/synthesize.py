@@ -1,10 +1,11 @@
 """The work of `synthesize`: measure marginals, fit a model, write its rows and the synopsis."""
 
+from dataclasses import replace
 from typing import Any
 
 from discreet.core import Guarantee, stage
 from discreet.engines import check_target, write_table
-from discreet.engines.tables import format_facts, with_format
+from discreet.engines.tables import format_facts
 from discreet.jobs.charging import account_of, check_paid, completed, keep, repeated, standing
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.kinds.synthesize import MOST_SYNTHETIC
@@ -34,7 +35,10 @@ def run(job: Job) -> JobResult:
         if account is not None:
             account.add_file(made.digest, target.name, sealed.digest)
 
-    write_table(target, rows, with_format(made.guarantee, target, **job.form), book=book)
+    # A synopsis that was read again has forgotten how the table was written; the schema knows it.
+    facts = format_facts(target, synopsis.chosen_columns(job), **job.form)
+    promise = replace(made.guarantee, parameters={**made.guarantee.parameters, **facts})
+    write_table(target, rows, promise, book=book)
     files = {"table": places["table"], "release": places["release"]}
     told = {**synopsis.figures(made, places["release"]), "table": str(target), "sampled": rows.num_rows, **known(made)}
     return finish(job, made.guarantee, files, {**told, **standing(job, made.digest, earlier is not None)}, made)

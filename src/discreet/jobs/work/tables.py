@@ -10,7 +10,7 @@ from typing import Any
 
 from discreet import anonymity, engines
 from discreet.anonymity.risk import printed_columns, with_promise
-from discreet.core import NAMING, Domain, Guarantee, Person, nearest, persons, promise_place, stage
+from discreet.core import NAMING, Domain, Guarantee, Person, nearest, persons, promise_place, promises_nothing, stage
 from discreet.engines import check_target, first_line
 from discreet.engines.readers import column_batches
 from discreet.engines.tables import format_facts, separated_by
@@ -181,7 +181,7 @@ def _mask(job: Job) -> JobResult:
     facts = sealed.parameters
     linked = facts.get("disclosure", {}).get("record_linkage", {}).get("share")
     figures = {"file": str(target), "rows": len(made), "linked": linked}
-    figures["promises_nothing"] = not any(facts["reached"].values())
+    figures["promises_nothing"] = promises_nothing(sealed)
     return _anonymous(job, sealed, figures, made, again=again)
 
 

@@ -44,8 +44,8 @@ class ShuffledBound:
         Central privacy of the shuffled reports.
     n, local_epsilon : int, float
         Honest reports of a batch, the victim's among them; and the promise of each without a shuffler.
-    method : {"clones", "total variation", "local"}
-        The bound. "local" means that no amplification could be shown.
+    method : {"clones", "total variation", "local", "stored"}
+        The bound. "local" means that no amplification could be shown, "stored" that there is none.
     reports : int
         Reports of one user.
 
@@ -97,6 +97,8 @@ class ShuffledBound:
     def __str__(self) -> str:
         if self.method == "local":
             why = "Shuffling so few reports adds nothing to the local promise."
+        elif self.method == "stored":
+            why = "Devices store their responses and can be recognised in every batch: shuffling adds nothing."
         else:
             why = f"By the {self.method} bound."
         return (
@@ -113,7 +115,7 @@ def shuffled(mechanism: Any, n: int, delta: float) -> ShuffledBound:
     Parameters
     ----------
     mechanism : Mechanism or float
-        The local mechanism, or the ε of any mechanism.
+        The local mechanism, or the ε of any mechanism without stored responses.
     n : int
         Honest reports, one per user.
     delta : float
@@ -135,8 +137,9 @@ def shuffled(mechanism: Any, n: int, delta: float) -> ShuffledBound:
     local, apart = _local(mechanism)
     size = checks.whole("n", n, low=1)
     chance = float(checks.probability("delta", delta))
-    if local > LARGEST_EPSILON:
-        return ShuffledBound(local, chance, size, local, "local")
+    stores = getattr(mechanism, "stores", False)
+    if stores or local > LARGEST_EPSILON:
+        return ShuffledBound(local, chance, size, local, "stored" if stores else "local")
     found, method = _solve(local, size, chance, None), "clones"
     if apart is not None:
         nearer = _solve(local, size, chance, apart)

@@ -241,6 +241,10 @@ class BitFlip(Mechanism):
     def _zeros(self) -> dict[str, IntArray]:
         return {name: np.zeros(self.choices.size, np.int64) for name in ("asked", "ones")}
 
+    @property
+    def stores(self) -> bool:
+        return self.memoised
+
     def possible(self, rows: Rows) -> BoolArray:
         good = self.layout.padded(rows)
         if self._index_bits:

@@ -270,6 +270,10 @@ class Rappor(Mechanism):
         return {"reports": np.zeros(self.cohorts, np.int64), "ones": np.zeros((self.cohorts, self.bits), np.int64)}
 
     @property
+    def stores(self) -> bool:
+        return True
+
+    @property
     def _limits(self) -> dict[str, int]:
         return {"cohort": self.cohorts}
 

@@ -9,3 +9,4 @@ from .sealing import batch_code as batch_code
 from .sealing import private_key as private_key
 from .sealing import sealed_size as sealed_size
 from .sealing import unseal as unseal
+from .task import is_digest as is_digest

@@ -349,9 +349,13 @@ def asked(address: str, body: bytes | None, patience: float) -> tuple[int | None
         with _OPENER.open(request, timeout=patience) as answer:
             return answer.status, answer.read(_LARGEST_TASK + 1), ""
     except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read(_LONGEST_ERROR), error.headers.get("Retry-After", "")
-    except (OSError, http.client.HTTPException):
+        refusal = error
+    except (OSError, ValueError, http.client.HTTPException):  # a ValueError: a redirect to no address
+        return None, b"", ""
+    try:
+        with refusal:
+            return refusal.code, refusal.read(_LONGEST_ERROR), refusal.headers.get("Retry-After", "")
+    except (OSError, http.client.HTTPException):  # an answer cut short counts as none
         return None, b"", ""
 
 

@@ -258,7 +258,8 @@ def _means(device: Device, m: MeanVector, value: Any, coins: Coins, memo: Memo |
         for earlier in sorted(taken):
             ticket += ticket >= earlier
         taken.append(ticket)
-    values = value if isinstance(value, (list, tuple, np.ndarray)) and len(value) == d else [None] * d
+    listed = isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim == 1)
+    values = value if listed and len(value) == d else [None] * d
     packed = shift = 0
     for which in taken:
         place = Scale(m.low[which], m.high[which]).place(values[which])

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from discreet.core import DeclaredValue, checks, option, written_amount
-from discreet.errors import InvalidArgument, MissingExtra
+from discreet.errors import FormatError, InvalidArgument, MissingExtra
 from discreet.local.tasks import frames
 
 #: Bytes that one layer adds: an ephemeral key and a tag.
@@ -23,6 +23,8 @@ INNER, OUTER, _BATCH = b"discreet frame 1", b"discreet shuffle 1", b"discreet ba
 #: Most bytes of a batch.
 MOST_BATCH = 1 << 24
 _KEYS, _DAY = ("collector", "shuffler"), 86_400
+#: Clients in every language read denominators below this.
+_LONGEST = 10**400
 
 
 class Shuffle(DeclaredValue):
@@ -59,8 +61,9 @@ class Shuffle(DeclaredValue):
             object.__setattr__(self, name, value)
         if self.honest > self.batch:
             raise InvalidArgument("honest", self.honest, f"at most the batch, {self.batch}", f"honest={self.batch}")
-        if self.delta * self.honest >= 1:
-            raise InvalidArgument("delta", float(self.delta), f"below 1/honest, 1/{self.honest}", "delta=1e-6")
+        if self.delta * self.honest >= 1 or self.delta.denominator >= _LONGEST:
+            expected = f"below 1/honest, 1/{self.honest}, with at most 400 digits"
+            raise InvalidArgument("delta", float(self.delta), expected, "delta=1e-6")
         for name in _KEYS:
             key = getattr(self, name)
             if len(key) != 64 or set(key) - set("0123456789abcdef"):
@@ -116,8 +119,11 @@ def unseal(key: Any, layer: bytes, digest: str, data: bytes) -> bytes | None:
 
 def batch_code(own: Any, other: str, digest: str, content: bytes) -> bytes:
     """Return the code by which the collector knows a batch of the shuffler; both keys give the same one."""
-    shared = hmac.digest(own.exchange(_public(other)), _context(_BATCH, digest), "sha256")
-    return hmac.digest(shared, content, "sha256")
+    try:
+        secret = own.exchange(_public(other))
+    except ValueError:  # a point of low order
+        raise FormatError("a key that seals nothing", reason="code") from None
+    return hmac.digest(hmac.digest(secret, _context(_BATCH, digest), "sha256"), content, "sha256")
 
 
 def private_key(raw: bytes | None = None) -> Any:
