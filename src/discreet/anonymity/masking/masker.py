@@ -18,6 +18,7 @@ from discreet.anonymity.release.release import (
     _order_of,
     _others,
     in_order,
+    left_out,
     number_array,
     unknown_columns,
 )
@@ -199,7 +200,7 @@ def masked_release(
             "order": delivery.order,
             "rows": table.n,
             "suppressed": 0,
-            "dropped_for_missing_values": table.dropped,
+            **left_out(table.dropped, table.unnamed),
             "identifiers": delivery.identifiers if table.identifiers.num_columns else "none",
             **({"disclosure": dict(disclosure)} if disclosure else {}),
             **kept,
@@ -210,7 +211,8 @@ def masked_release(
         seeded=(random or delivery.order == "shuffled") and stream.seeded,
     )
     made = with_legend(pa.table({name: columns[name] for name in _order_of(table, columns)}), guarantee)
-    return MaskedRelease(made, guarantee, cells, rows, 0, table.dropped, disclosure=dict(disclosure or {}))
+    gone = table.dropped + table.unnamed
+    return MaskedRelease(made, guarantee, cells, rows, 0, gone, disclosure=dict(disclosure or {}))
 
 
 def read_coordinates(data: Any, table: Table) -> FloatArray:
@@ -242,12 +244,20 @@ def on_grid(grid: Grid, values: FloatArray) -> FloatArray:
     )
 
 
+def refuse_columns(names: Sequence[str], expected: str, instead: str) -> None:
+    """Refuse a method for quasi-identifiers that it cannot change; name all of them, and another method."""
+    if names:
+        listed = ", ".join(map(repr, names))
+        fix = f"{instead}, or without the role quasi-identifier of {listed} in the schema"
+        raise InvalidArgument("domain", names[0] if len(names) == 1 else list(names), expected, fix)
+
+
 def refuse_coded(plan: TablePlan, method: str) -> None:
     """Refuse codes, which have no mean, and thresholds where values are published: those beyond would be shown."""
+    codes = [grid.name for grid in plan.grids if grid.column.kind == "code"]
+    expected = f"numbers or categories: {method} cannot compute with codes"
+    refuse_columns(codes, expected, "DensityTree or Mondrian (discreet anonymize), which group them")
     for grid in plan.grids:
-        if grid.column.kind == "code":
-            expected = f"numbers or categories: {method} cannot compute with codes; DensityTree and Mondrian group them"
-            raise InvalidArgument("domain", grid.name, expected, f"keep=[{grid.name!r}]")
         for side, value in coding.declared(grid.column).items() if grid.numeric else ():
             expected = (
                 f"left out: {method} publishes values, also beyond it; DensityTree, Mondrian, Generalization and "
