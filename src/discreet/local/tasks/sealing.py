@@ -58,7 +58,8 @@ class Shuffle(DeclaredValue):
         for name, value in values.items():
             object.__setattr__(self, name, value)
         if self.honest > self.batch:
-            raise InvalidArgument("honest", self.honest, f"at most the batch, {self.batch}", f"honest={self.batch}")
+            fix = f"honest={max(2, self.batch // 2)}"  # not all of a batch: some may be false
+            raise InvalidArgument("honest", self.honest, f"at most the batch, {self.batch}", fix)
         if self.delta * self.honest >= 1:
             raise InvalidArgument("delta", float(self.delta), f"below 1/honest, 1/{self.honest}", "delta=1e-6")
         for name in _KEYS:
