@@ -9,7 +9,7 @@ import pyarrow.csv as csv
 import pytest
 
 import discreet as dc
-from command_line import run
+from command_line import printed, run
 
 SCHEMA = """
 [columns.age]
@@ -98,3 +98,27 @@ def test_wrong_words_are_refused_with_what_works(people: Path) -> None:
     assert "declares a threshold" in refused("--method", "coding")
     assert "correlated" in refused("--method", "noise", "--kind", "normal")
     assert "share" in refused("--method", "sampling", "--share", "2")
+
+
+def test_columns_that_noise_cannot_change_are_all_named_with_a_method_that_can(
+    people: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The suggestion works when it is typed."""
+    lists = '[columns.sex]\ncategories = ["f", "m"]\nrole = "quasi-identifier"\n'
+    lists += '[columns.town]\ncategories = ["a", "b"]\nrole = "quasi-identifier"\n'
+    Path("schema.toml").write_text(SCHEMA + lists, encoding="utf-8")
+    table = csv.read_csv("people.csv").select(["age", "hours", "illness"])
+    for name, values in (("sex", ["f", "m", "m"]), ("town", ["a", "b", "b"])):
+        table = table.append_column(name, [values * 100])
+    csv.write_csv(table, "people.csv")
+    words = ["mask", "people.csv", "--schema", "schema.toml", "-o", "masked.csv", "--method"]
+    said = printed(capsys, *words, "noise", code=2)
+    assert "['sex', 'town']" in said
+    assert "try --method swapping, or without the role quasi-identifier of 'sex', 'town' in the schema" in said
+    assert "keep" not in said
+    printed(capsys, *words, "swapping")
+    assert set(csv.read_csv("masked.csv")["sex"].to_pylist()) == {"f", "m"}
+    Path("schema.toml").write_text(SCHEMA + lists.replace('role = "quasi-identifier"\n', ""), encoding="utf-8")
+    printed(capsys, *words, "noise", "--keep", "sex", "--keep", "town")
+    Path("schema.toml").write_text(SCHEMA + '[columns.name]\nrole = "person"\n', encoding="utf-8")
+    assert "discreet anonymize" in printed(capsys, *words, "swapping", "--k", "5", code=2)

@@ -13,7 +13,9 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ import discreet as dc
 from collecting import Collector, collector, some_task, start
 from discreet.collector import open_store, read, sealing_keys, standing
 from discreet.collector.reading import shuffled_promise
+from discreet.collector.service.settings import bind_key
 from discreet.collector.stores.base import Outcome, Post
 from discreet.collector.stores.batches import BatchStore
 from discreet.errors import DataSourceError, InvalidArgument
@@ -606,6 +609,19 @@ def test_a_collector_without_the_key_lets_batches_wait(tmp_path: Path) -> None:
         wait_for(lambda: count(tmp_path / "collected", task) == 4)
 
 
+def test_keys_that_are_made_at_the_same_time_all_stay(tmp_path: Path) -> None:
+    """Someone makes a key while a shuffler notes its store: a key that was printed must not be lost."""
+    first = next(iter(sealing_keys(tmp_path, new=True)))
+    for _ in range(5):
+        with ThreadPoolExecutor(5) as pool:
+            made = [pool.submit(lambda: list(sealing_keys(tmp_path, new=True))[-1]) for _ in range(4)]
+            pool.submit(bind_key, tmp_path, first, "ab" * 16).result()
+        assert {one.result() for one in made} <= set(sealing_keys(tmp_path))
+    assert next(iter(sealing_keys(tmp_path))) == first
+    with pytest.raises(dc.errors.FormatError, match="is gone"):
+        bind_key(tmp_path, first, "cd" * 16)
+
+
 def test_a_new_key_serves_new_tasks_and_the_old_one_stays(tmp_path: Path) -> None:
     old = mixed_task(tmp_path)
     for folder in ("collected", "shuffled"):
@@ -731,7 +747,8 @@ def test_a_task_refuses_what_it_cannot_promise(tmp_path: Path) -> None:
     assert Task.from_json(some_task().to_json()).shuffle is None
     facts = task.shuffle.to_dict()
     for wrong in ({"honest": 5}, {"honest": 1}, {"delta": 0.5}, {"delta": 0}, {"collector": "ab"},
-                  {"collector": task.shuffle.shuffler}, {"shuffler": "G" * 64}, {"longest_wait": 0}):  # fmt: skip
+                  {"delta": Fraction(1, 10**400)}, {"collector": task.shuffle.shuffler}, {"shuffler": "G" * 64},
+                  {"longest_wait": 0}):  # fmt: skip
         with pytest.raises(InvalidArgument):
             Shuffle(**{**facts, **wrong})
     with pytest.raises(InvalidArgument, match="batch must be at most"):

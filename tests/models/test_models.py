@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ AGAINST_PRIVACY = {
     "check_estimators_empty_data_messages": "a table without rows gives a result like any other",
     "check_dtype_object": "an unreadable value is missing, and no error",
     "check_supervised_y_2d": "a target of one column is taken as it is, without a warning",
+    "check_regressors_train": "there is no score, by which a search would choose",
     "check_supervised_y_no_nan": "an unreadable target is missing, and no error",
 }
 NUMBERS = dc.Domain({"a": (0, 10), "b": (-5, 5), "town": ["x", "y", "z"], "cost": (-40, 60)})
@@ -53,7 +56,8 @@ def test_without_noise_they_are_those_of_scikit_learn() -> None:
     domain = dc.Domain({**{c.name: c for c in NUMBERS if c.name != "cost"}, "cost": ["little", "much"]})
     theirs = LogisticRegression(C=1e6, max_iter=1000).fit(coded, likely.cost)
     classes = dc.PrivateLogisticRegression(math.inf, domain).fit(likely)
-    assert classes.score(frame[["a", "b", "town"]], likely.cost) >= theirs.score(coded, likely.cost) - 0.01
+    right = np.mean(classes.predict(frame[["a", "b", "town"]]) == likely.cost)
+    assert right >= theirs.score(coded, likely.cost) - 0.01
     low, high = NUMBERS.select(["a", "b", "cost"]).low, NUMBERS.select(["a", "b", "cost"]).high
     shown = dc.PrivatePCA(math.inf, dc.Domain.box(low, high)).fit(frame[["a", "b", "cost"]].to_numpy())
     whole = PCA().fit(frame[["a", "b", "cost"]])
@@ -315,3 +319,62 @@ def test_answers_are_shown_shortly() -> None:
 def test_scikit_learn_contract(estimator: Any) -> None:
     for result in check_estimator(estimator, expected_failed_checks=AGAINST_PRIVACY, on_skip=None, on_fail=None):
         assert result["status"] in ("passed", "skipped", "xfail"), (result["check_name"], result["exception"])
+
+
+@pytest.mark.parametrize("first", ["", "import sklearn.base"])
+def test_there_is_no_score_whether_scikit_learn_is_imported_before_or_after(first: str) -> None:
+    """So that `GridSearchCV` refuses models, as the guide says."""
+    code = f"""{first}
+import discreet as dc, numpy as np
+models = [dc.PrivateLinearRegression(domain={{"a": (0, 1), "b": (0, 1)}}),
+          dc.PrivateLogisticRegression(domain={{"a": (0, 1), "b": ["x", "y"]}})]
+assert not any(hasattr(m, "score") for m in models)
+from sklearn.model_selection import GridSearchCV
+assert not any(hasattr(m, "score") or hasattr(type(m), "score") for m in models)
+for m in models:
+    try:
+        GridSearchCV(m, {{"epsilon": [0.1, 1.0]}}, cv=2).fit(np.zeros((20, 1)), np.zeros(20))
+    except TypeError as refused:
+        assert "'score' method" in str(refused)
+    else:
+        raise AssertionError("accepted")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_predict_takes_what_fit_takes(tmp_path: Path) -> None:
+    """Also files in another format, and tables that have the used columns only."""
+    frame = people(300)
+    domain = dc.Domain({c.name: c for c in NUMBERS}, source={"delimiter": ";", "decimal": ","})
+    frame.to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",")
+    model = dc.PrivateLinearRegression(math.inf, domain, columns=["a", "town"]).fit(tmp_path / "t.csv")
+    assert np.allclose(model.predict(tmp_path / "t.csv"), model.predict(frame))
+    assert np.allclose(model.predict(frame[["town", "a"]]), model.predict(frame))
+    clusters = dc.PrivateKMeans(2, math.inf, domain.select(["b", "a"]), random_state=1).fit(tmp_path / "t.csv")
+    assert np.array_equal(clusters.predict(str(tmp_path / "t.csv")), clusters.predict(frame))
+    assert np.array_equal(clusters.predict(frame[["a", "b"]]), clusters.predict(frame))
+
+
+def test_a_person_in_the_index_or_left_out_is_named() -> None:
+    frame = people(50).assign(who=np.arange(50) // 2)
+    domain = dc.Domain({**{c.name: c for c in NUMBERS}, "who": {"role": "person"}}, unit=dc.Person("who", rows=2))
+    with pytest.raises(SchemaError, match=r"'who' is its index: pass frame.reset_index\(\)"):
+        dc.QuerySession(frame.set_index("who"), dc.Ledger(epsilon=1), domain=domain).count(epsilon=1)
+    with pytest.raises(SchemaError, match="no column 'who', which says whose a row is"):
+        dc.PrivateLinearRegression(1.0, domain, target="cost").fit(frame[["a", "b", "town"]], frame.cost)
+    dc.PrivateLinearRegression(1.0, domain, target="cost").fit(frame[["a", "b", "town", "who"]], frame.cost)
+
+
+def test_a_target_of_four_categories_gets_advice_that_works_and_drowned_components_are_noted() -> None:
+    frame = people(400).assign(cost=np.resize(["p", "q", "r", "s"], 400))
+    columns: dict[str, Any] = {"a": (0, 10), "cost": ["p", "q", "r", "s"]}
+    with pytest.raises(DiscreetError, match=r"try domain=\{..., 'cost': \['p', 'q'\]\}"):
+        dc.PrivateLogisticRegression(1.0, columns).fit(frame)
+    model = dc.PrivateLogisticRegression(math.inf, columns | {"cost": ["p", "q"]}).fit(frame)
+    assert model.moments_.values[0] == 200
+    chances = model.predict_proba(frame)[:, 1]  # rising log-odds of the second category
+    assert np.allclose(np.log(chances / (1 - chances)), model.intercept_[0] + model.coef_[0, 0] * frame.a, atol=1e-3)
+    plain = dc.Domain({"a": (0, 1e6), "b": (-1e6, 1e6)})
+    drowned = dc.PrivatePCA(0.1, plain, random_state=1).fit(frame[["a", "b"]])
+    assert drowned.note_.startswith("The noise hides the variance along components 1, 2:")
+    assert not dc.PrivatePCA(math.inf, dc.Domain({"a": (0, 10), "b": (-5, 5)})).fit(frame[["a", "b"]]).note_

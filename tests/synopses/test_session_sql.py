@@ -139,3 +139,28 @@ def test_everything_else_is_refused_and_named_and_costs_nothing() -> None:
     with pytest.raises(dc.errors.DiscreetError, match="unique"):
         s.sql("SELECT COUNT(*) FROM t LEFT JOIN w ON town = w.name", tables={"w": twice}, epsilon=0.5)
     assert float(ledger.remaining) == 1
+
+
+ODD = dc.Domain({"Alter": dc.Integer(0, 120), "case": (0.0, 1.0), "Kosten €": (0.0, 100.0), "age": (0.0, 1.0)})
+ODD_ROWS = pa.table({"Alter": [30] * 9, "case": [0.5] * 9, "Kosten €": [7.0] * 9, "age": [0.5] * 9})
+
+
+@pytest.mark.parametrize(
+    ("query", "at", "cause", "fix"),
+    [
+        ("SELECT AVG(Alter) FROM t", 12, "double quotes", 'SELECT AVG("Alter") FROM t'),
+        ("SELECT AVG(case) FROM t", 12, "double quotes", 'SELECT AVG("case") FROM t'),
+        ("SELECT AVG(kosten €) FROM t WHERE age > 0", 19, "quotes", 'SELECT AVG("Kosten €") FROM t WHERE age > 0'),
+        ("SELECT AVG(age FROM t", 16, "Expecting )", ""),
+        ("SELECT COUNT(*) FROM t WHERE age > 'x", 36, "not closed", ""),
+    ],
+)
+def test_a_text_that_is_no_sql_is_refused_by_place_and_cause(query: str, at: int, cause: str, fix: str) -> None:
+    s = dc.QuerySession(ODD_ROWS, dc.Ledger(epsilon=math.inf), domain=ODD)
+    with pytest.raises(dc.errors.InvalidArgument) as caught:
+        s.sql(query, epsilon=1)
+    assert f"line 1, column {at}," in str(caught.value)
+    assert cause in str(caught.value)
+    assert caught.value.fix == (fix and f"query={fix!r}")
+    if fix:
+        assert s.sql(fix, epsilon=math.inf).value == s.sql(fix.replace('"', "`"), epsilon=math.inf).value

@@ -66,6 +66,7 @@ class Estimator(EstimatorHtml):
             return getattr(self, name)
         said = f"{type(self).__name__!r} object has no attribute {name!r}"
         said += " before it is fitted; call fit(data) first" * (name.endswith("_") and not name.startswith("_"))
+        said += ": a search would choose by raw rows; use sklearn.metrics with predict(X)" * (name == "score")
         raise AttributeError(said, name=name, obj=self)
 
     def __dir__(self) -> Any:

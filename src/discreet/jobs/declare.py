@@ -255,7 +255,10 @@ class Kind:
         name, of, column = error.name.partition("[")[0].partition(" of column ")
         found = next((o for o in self.parameters if name in (o.arguments or (o.name,))), None)
         if found is None:
-            return error
+            if error.name != "domain":
+                return error
+            said = "schema", error.value, error.expected
+            return self.refused(lambda say: str(InvalidArgument(*said, self._spelled(error.fix, say))))
 
         def expected(say: Speech) -> str:
             named = {argument: say(option) for argument, option in by_argument.items() if "_" in argument}
@@ -263,10 +266,12 @@ class Kind:
 
         return WrongOption(self, found.name, error.value, expected, self._fix(found, error), of + column)
 
-    def _class(self, word: str, say: Speech) -> str:
-        """Return the name of a class as a value of the option `method`."""
-        method = next((m for m, place in self.estimators.items() if str(place).endswith(f":{word}")), "")
-        return say("method", method) if method else word
+    def _spelled(self, text: str, say: Speech) -> str:
+        """Return a text with the names of classes as values of the option `method`."""
+        methods = {str(place).rpartition(":")[2]: method for method, place in self.estimators.items()}
+        return re.sub(
+            r"[A-Z]\w+", lambda word: say("method", methods[word[0]]) if methods.get(word[0]) else word[0], text
+        )
 
     def _fix(self, about: Option, error: InvalidArgument) -> Fix:
         """Return the suggestion of the library in terms of options, or the example of the option."""
@@ -280,7 +285,7 @@ class Kind:
             first, _, more = error.fix.partition(", or ")
             if more and re.match(r"\w+=", first):  # the rest is a sentence about Python
                 return self._fix(about, InvalidArgument(error.name, error.value, error.expected, first))
-            return lambda say: re.sub(r"[A-Z]\w+", lambda found: self._class(found[0], say), error.fix)
+            return lambda say: self._spelled(error.fix, say)
         options = {o.arguments[0]: o for o in self.parameters if o.arguments}
         options.update(dict.fromkeys(about.arguments or (about.name,), about))
         if not values or not set(values) <= set(options):

@@ -20,8 +20,10 @@ from discreet.core import (
     Estimator,
     FloatArray,
     Frames,
+    Person,
     check_fitted,
     checks,
+    dialect_of,
     option,
     released_columns,
 )
@@ -93,6 +95,10 @@ class PrivateModel(Declared, Estimator):
         """Publish and solve. ``X`` has the target among its columns, or ``y`` holds it; without a target, no ``y``."""
         method_options(self)
         both = X if y is None or not self._supervised else _joined(X, y, *self._place())
+        unit = getattr(self.domain, "unit", None)
+        if y is not None and isinstance(unit, Person) and unit.column not in getattr(X, "columns", (unit.column,)):
+            said = f"X has no column {unit.column!r}, which says whose a row is; keep it in X, in a column of its own"
+            raise SchemaError(f"{said} and not in the index, or call fit(table) with all declared columns")
         rules = {"check": self._fits, "select": self._select, "gaussian": gaussian_better}
         opening = open_for(self, both, **rules)
         self._declared, self.domain_, self._weights = opening.declared, opening.domain, opening.weights
@@ -170,7 +176,8 @@ class PrivateModel(Declared, Estimator):
     def _spread(self, X: Any) -> FloatArray:
         """Return the features of rows in units of one, intercept first; NaN for a row with a missing value."""
         check_fitted(self)
-        source, own, declared = engines.open(table(X)), self._design.domain, self._declared
+        own, declared = self._design.domain, self._declared
+        source = engines.open(table(X), dialect=dialect_of(self.domain))
         axes = own.select(own.names[: len(own) - self._supervised])
         n, wanted = len(source.names), getattr(self, "n_features_in_")  # noqa: B009 - set by `note_columns`
         if not (source.named and declared.named and set(axes.names) <= set(source.names)):
@@ -186,6 +193,13 @@ class PrivateModel(Declared, Estimator):
             found.append(np.full((len(kept), rows.shape[1]), np.nan))
             found[-1][kept] = rows / UNIT
         return np.concatenate(found)
+
+
+class NoScore:
+    """No `score`, also where a base class of scikit-learn has one: a search would choose settings by the raw rows."""
+
+    def __get__(self, model: Any, kind: type) -> Any:
+        raise AttributeError("score")  # the base class says it in words
 
 
 class Regression(PrivateModel):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import Domain, FloatArray
-from discreet.models.estimator import Regression, check_target
+from discreet.models.estimator import NoScore, Regression, check_target
 from discreet.models.solving import centred, intervals, slopes
 from discreet.synopses import OpenRelease
 
@@ -33,8 +33,8 @@ class PrivateLinearRegression(Regression, mixins=("RegressorMixin",)):
 
     Notes
     -----
-    `predict` and `score` are exact functions of the user's own rows: for the holder of the rows, not for publication.
-    Rows with a missing value take no part.
+    `predict` is an exact function of the user's own rows, a table or a path: for the holder of the rows, not for
+    publication. There is no ``score``. Rows with a missing value take no part.
 
     Privacy
     -------
@@ -54,6 +54,8 @@ class PrivateLinearRegression(Regression, mixins=("RegressorMixin",)):
     >>> model.coefficients()
     <Coefficients: (intercept) 1019 [986.4, 1051], age 29.6 [28.92, 30.3]; 95 % intervals>
     """
+
+    score = NoScore()
 
     def _solve(self, opening: OpenRelease) -> tuple[dict[str, Any], list[FloatArray]]:
         found = centred(self.moments_)

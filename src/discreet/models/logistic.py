@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import Domain, FloatArray, later
+from discreet.core import Categorical, Domain, FloatArray, later
 from discreet.engines.passes import COEFFICIENT, MOST_COEFFICIENT, MomentsPass
-from discreet.models.estimator import Regression, check_target
+from discreet.models.estimator import NoScore, Regression, check_target
 from discreet.models.moments import publish
 from discreet.models.solving import Centred, centred, slopes, solver, step
 from discreet.synopses import OpenRelease
@@ -41,7 +41,8 @@ class PrivateLogisticRegression(Regression, mixins=("ClassifierMixin",)):
     Attributes
     ----------
     coef_ : array of shape (1, features)
-        Coefficients in the units of the columns; `coef_names_` says whose.
+        Coefficients of the log-odds of the second category, ``classes_[1]``, in the units of the columns;
+        `coef_names_` says whose.
     intercept_ : array of shape (1,)
     classes_ : array of shape (2,)
         The declared categories of the target.
@@ -54,8 +55,8 @@ class PrivateLogisticRegression(Regression, mixins=("ClassifierMixin",)):
 
     Notes
     -----
-    `predict`, `predict_proba` and `score` are exact functions of the user's own rows: for the holder of the rows, not
-    for publication. Rows with a missing value take no part.
+    `predict` and `predict_proba` are exact functions of the user's own rows, a table or a path: for the holder of the
+    rows, not for publication. There is no ``score``. Rows with a missing value take no part.
 
     Privacy
     -------
@@ -77,6 +78,7 @@ class PrivateLogisticRegression(Regression, mixins=("ClassifierMixin",)):
     """
 
     _share = MOMENTS
+    score = NoScore()
 
     def _solve(self, opening: OpenRelease) -> tuple[dict[str, Any], list[FloatArray]]:
         found = centred(self.moments_)
@@ -125,8 +127,12 @@ class PrivateLogisticRegression(Regression, mixins=("ClassifierMixin",)):
         return middle - error, middle + error
 
     def _fits(self, domain: Domain, epsilon: Any) -> None:
-        fix = f'domain={{..., {domain.names[-1]!r}: ["no", "yes"]}}'
-        check_target(domain, "two declared categories", fix, 2)
+        last = domain.columns[-1]
+        known = list(last.categories) if isinstance(last, Categorical) else []
+        two = known[:2] if len(known) > 2 else ["no", "yes"]
+        fix = f"domain={{..., {last.name!r}: {two!r}}}" if known else "PrivateLinearRegression for numbers"
+        more = " (rows with another value than these two are left out)" if len(known) > 2 else ""
+        check_target(domain, f"two declared categories{more}", fix, 2)
         super()._fits(domain, epsilon)
 
 

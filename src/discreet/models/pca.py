@@ -26,6 +26,8 @@ class PrivatePCA(PrivateModel, mixins=("ClassNamePrefixFeaturesOutMixin", "Trans
         Variance along each published direction, and its share in the variance of all columns.
     explained_variance_std_ : array of shape (components,)
         Standard error of these variances, from noise, its reduction, and the choice of rows: about the most it can be.
+    note_ : str
+        Says which directions may be noise alone; empty if none.
     mean_ : array of shape (columns,)
     moments_ : Moments
         What was released. Everything else follows from it.
@@ -85,6 +87,12 @@ class PrivatePCA(PrivateModel, mixins=("ClassNamePrefixFeaturesOutMixin", "Trans
         # Shrinking moved it: as far as it is from what the moments say of the same direction.
         moved = self.explained_variance_ - np.einsum("ij,jk,ik->i", along, self.moments_.matrix, along) / found.n
         self.explained_variance_std_ = np.sqrt(np.array(noise) / found.n**2 + chance / rows + moved**2)
+        drowned = np.flatnonzero(self.explained_variance_ < 2 * np.sqrt(noise) / found.n) + 1
+        self.note_ = ""
+        if len(drowned):  # from released figures alone
+            said = f"component{'s' * (len(drowned) > 1)} {', '.join(map(str, drowned))}"
+            self.note_ = f"The noise hides the variance along {said}: such a direction may be a plain axis or chance. "
+            self.note_ += "Use fewer columns, a larger epsilon or narrower bounds."
         return {"components": count, "scale": self.scale}, []
 
     def transform(self, X: Any) -> FloatArray:

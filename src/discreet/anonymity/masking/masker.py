@@ -242,12 +242,20 @@ def on_grid(grid: Grid, values: FloatArray) -> FloatArray:
     )
 
 
+def refuse_columns(names: Sequence[str], expected: str, instead: str) -> None:
+    """Refuse a method for quasi-identifiers that it cannot change; name all of them, and another method."""
+    if names:
+        listed = ", ".join(map(repr, names))
+        fix = f"{instead}, or without the role quasi-identifier of {listed} in the schema"
+        raise InvalidArgument("domain", names[0] if len(names) == 1 else list(names), expected, fix)
+
+
 def refuse_coded(plan: TablePlan, method: str) -> None:
     """Refuse codes, which have no mean, and thresholds where values are published: those beyond would be shown."""
+    codes = [grid.name for grid in plan.grids if grid.column.kind == "code"]
+    expected = f"numbers or categories: {method} cannot compute with codes"
+    refuse_columns(codes, expected, "DensityTree or Mondrian (discreet anonymize), which group them")
     for grid in plan.grids:
-        if grid.column.kind == "code":
-            expected = f"numbers or categories: {method} cannot compute with codes; DensityTree and Mondrian group them"
-            raise InvalidArgument("domain", grid.name, expected, f"keep=[{grid.name!r}]")
         for side, value in coding.declared(grid.column).items() if grid.numeric else ():
             expected = (
                 f"left out: {method} publishes values, also beyond it; DensityTree, Mondrian, Generalization and "

@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from discreet import noise
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.masking.masker import Masker, on_grid, whole_points
+from discreet.anonymity.masking.masker import Masker, on_grid, refuse_columns, whole_points
 from discreet.anonymity.release.release import number_array
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.core import Date, FloatArray, Time, option
-from discreet.errors import InvalidArgument, InvalidType
+from discreet.errors import InvalidType
 
 #: Steps of the public lattice across the declared interval on which noise is drawn.
 FINE_STEPS = 2**30
@@ -36,10 +36,8 @@ class Noisy(Masker):
 
     def _check_plan(self, plan: TablePlan) -> None:
         super()._check_plan(plan)
-        for grid in plan.grids:
-            if not grid.numeric:
-                expected = "numbers in all quasi-identifiers: noise needs them"
-                raise InvalidArgument("domain", grid.name, expected, f"keep=[{grid.name!r}]")
+        wrong = [grid.name for grid in plan.grids if not grid.numeric]
+        refuse_columns(wrong, "numbers in all quasi-identifiers: noise needs them", "RankSwapping")
 
     def _change(self, table: Table, before: FloatArray, stream: noise.Generator) -> tuple[FloatArray, dict[str, Any]]:
         width = np.array([[g.column.high - g.column.low] for g in table.plan.grids])
@@ -143,10 +141,8 @@ class MultiplicativeNoise(Noisy):
 
     def _check_plan(self, plan: TablePlan) -> None:
         super()._check_plan(plan)
-        for grid in plan.grids:
-            if isinstance(grid.column, (Date, Time)):
-                expected = "numbers with a meaningful zero; dates and times have none"
-                raise InvalidArgument("domain", grid.name, expected, f"NoiseAddition, or keep=[{grid.name!r}]")
+        wrong = [grid.name for grid in plan.grids if isinstance(grid.column, (Date, Time))]
+        refuse_columns(wrong, "numbers with a meaningful zero; dates and times have none", "NoiseAddition")
 
     def _noisy(self, unit: FloatArray, normal: FloatArray) -> tuple[FloatArray, dict[str, Any]]:
         spread = float(self.spread)

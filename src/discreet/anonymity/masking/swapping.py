@@ -86,7 +86,8 @@ class RankSwapping(Masker):
         if self.k is not None and (plan.person is not None or isinstance(plan.domain.unit, Person)):
             raise SchemaError(
                 "the schema names a person, who may have many rows, and groups of k rows may then be one person's; "
-                "declare the column an identifier if everybody has one row, or use DensityTree, which counts persons"
+                "declare the column an identifier if everybody has one row, or use DensityTree (discreet anonymize), "
+                "which counts persons"
             )
 
     def _change(self, table: Table, before: FloatArray, stream: noise.Generator) -> tuple[FloatArray, dict[str, Any]]:

@@ -95,7 +95,7 @@ class TablePlan:
         if clash:
             parts = {"sensitive": secret, "target": label, "person": whose, "keep": kept}
             part = next(name for name, columns in parts.items() if clash[0] in columns)
-            fix = f"leaving {part} out, or another role for {clash[0]!r} in the schema"
+            fix = f"leaving {part} out, or no role quasi-identifier for {', '.join(map(repr, clash))} in the schema"
             raise InvalidArgument(part, clash[0], "not a quasi-identifier at the same time", fix)
         if not quasi:
             quasi = tuple(n for n in names if roles[n] == "attribute" and n not in special)

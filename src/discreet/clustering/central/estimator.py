@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from discreet import engines
 from discreet.clustering.leaves.columns import distance_units
-from discreet.core import Domain, Estimator, FloatArray, IntArray, check_fitted
+from discreet.core import Domain, Estimator, FloatArray, IntArray, check_fitted, dialect_of
 from discreet.engines import RowWriter, WrittenTable, check_target
 from discreet.engines.passes import NearestMap
 from discreet.errors import InvalidType, SchemaError
@@ -75,13 +75,13 @@ class Centers(Estimator, mixins=("ClassNamePrefixFeaturesOutMixin", "Transformer
 
     def _rows(self, X: Any) -> engines.Source:
         check_fitted(self)
-        return matched(self, engines.open(table(X)))
+        return matched(self, engines.open(table(X), dialect=dialect_of(self._declared)))
 
 
 def matched(model: Any, source: engines.Source) -> engines.Source:
     """Match a table with the columns of a fit; refuse another number of columns as scikit-learn does."""
-    names, n = getattr(model, "feature_names_in_", None), len(source.names)
-    if n != model.n_features_in_ and not (names is not None and set(names) <= set(source.names)):
+    n, by_name = len(source.names), source.named and model._declared.named
+    if n != model.n_features_in_ and not (by_name and set(model.domain_.names) <= set(source.names)):
         what = f"{type(model).__name__} is expecting {model.n_features_in_} features as input"
         raise SchemaError(f"X has {n} features, but {what}")
     return bind(source, model._declared, model.domain_)

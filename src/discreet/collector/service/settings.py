@@ -1,12 +1,16 @@
 """Settings of a collector or a shuffler, its keys, and the limits it enforces."""
 
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from discreet import noise
-from discreet.collector.stores.base import Store, open_store, sync
+from discreet.collector.stores.base import Store, open_store
 from discreet.core import NewFile, write_whole, writing
 from discreet.errors import DataSourceError, FormatError
 from discreet.local.tasks import private_key
@@ -71,10 +75,11 @@ def sealing_keys(folder: str | Path, *, new: bool = False) -> dict[str, Any]:
     Tasks name a public key, so a new key serves new tasks. Remove the line of an old key when its tasks are closed:
     no one can open their frames any more.
     """
-    lines = _key_lines(folder)
     if new:
-        lines.append([private_key().private_bytes_raw().hex()])
-        _write_keys(folder, lines)
+        with _changing(folder) as lines:
+            lines.append([private_key().private_bytes_raw().hex()])
+    else:
+        lines = _key_lines(folder)
     try:
         found = [private_key(bytes.fromhex(line[0])) for line in lines]
     except ValueError:
@@ -88,16 +93,14 @@ def bind_key(folder: str | Path, public: str, store: str) -> None:
     A store that was lost would take frames again that someone recorded, and the second batch with a frame would show
     whose it is.
     """
-    lines = _key_lines(folder)
-    line = lines[list(sealing_keys(folder)).index(public)]
-    if line[1:] not in ([], [store]):
-        raise FormatError(
-            f"the store that took frames for the key {public} is gone: remove the key from {KEYS!r}, make a new one "
-            "with discreet collect key --new, and create new tasks"
-        )
-    if not line[1:]:
-        line.append(store)
-        _write_keys(folder, lines)
+    with _changing(folder) as lines:
+        line = lines[list(sealing_keys(folder)).index(public)]
+        if line[1:] not in ([], [store]):
+            raise FormatError(
+                f"the store that took frames for the key {public} is gone: remove the key from {KEYS!r}, make a new "
+                "one with discreet collect key --new, and create new tasks"
+            )
+        line[1:] = [store]
 
 
 def _key_lines(folder: str | Path) -> list[list[str]]:
@@ -110,14 +113,25 @@ def _key_lines(folder: str | Path) -> list[list[str]]:
         raise DataSourceError(f"data: cannot read {str(path)!r} ({error}); check the folder") from None
 
 
-def _write_keys(folder: str | Path, lines: list[list[str]]) -> None:
-    """Write the keys for their owner alone; when this returns they are on the disk."""
+@contextmanager
+def _changing(folder: str | Path) -> Iterator[list[list[str]]]:
+    """Give the lines to one writer at a time, then write them for their owner alone; they are on the disk after it."""
     path = Path(folder).expanduser() / KEYS
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with writing(path), NewFile(path, private=True, durable=True) as out:
-        out.file.write("".join(f"{' '.join(line)}\n" for line in lines).encode("ascii"))
-        out.keep()
-    sync(path.parent)
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)  # a shuffler that runs, and someone who makes a new key
+        lines, before = _key_lines(folder), _key_lines(folder)
+        yield lines
+        if lines == before:
+            return
+        with writing(path), NewFile(path, private=True, durable=True) as out:
+            out.file.write("".join(f"{' '.join(line)}\n" for line in lines).encode("ascii"))
+            out.keep()
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 class Bucket:

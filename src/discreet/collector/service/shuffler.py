@@ -124,11 +124,8 @@ class Shuffler(App):
         while not self._ends.wait(pause):
             try:
                 done = self._round()
-            except DiscreetError as error:
+            except (DiscreetError, OSError, ValueError) as error:  # a thread that ended would keep the reports for ever
                 log.warning("forwarding failed: %s", error)
-                done = False
-            except Exception:  # the reports wait; a thread that ended would keep them for ever, unnoticed
-                log.exception("forwarding failed")
                 done = False
             pause = _LOOK if done else min(2 * max(pause, 1.0), _PAUSE)
 

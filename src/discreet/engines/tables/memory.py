@@ -168,6 +168,7 @@ class PandasTable(_Table):
 
     def __init__(self, data: Any) -> None:
         super().__init__(list(data.columns), len(data), "the data frame")
+        self.index_names = list(data.index.names)
         self._columns = [_storage(data.iloc[:, i]) for i in range(data.shape[1])]
 
     def check(self, position: int, encoder: Encoder) -> None:

@@ -81,6 +81,8 @@ def near_names(part: Part, absent: Sequence[str]) -> str:
     if mark := separated_by(part.names):
         declared = f"delimiter = {json.dumps(mark)} under [source] of a schema (--schema)"
         return f"; its fields seem to be separated by {SEPARATORS[mark]}: declare {declared}"
+    if index := next((name for name in absent if name in getattr(part, "index_names", ())), None):
+        return f"; {index!r} is its index: pass frame.reset_index()"
     near = {name: found for name in absent[:3] if (found := nearest(name, part.names, beginnings=False)) is not None}
     if blank := next((f"{found!r} to {name!r}" for name, found in near.items() if found != found.strip()), ""):
         return f"; rename {blank} in the table: no declared name begins or ends with a blank"

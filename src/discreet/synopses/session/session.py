@@ -72,6 +72,8 @@ class QuerySession:
     ``error``, ``of``, ``rows``
         Instead of ``epsilon``: the standard error that is wanted, or with ``of`` a share of that number or earlier
         answer. Means and variances need ``rows``, a public guess of the rows per group or an earlier count.
+    ``explain=True``
+        Buy nothing: return what `explain` returns.
 
     Privacy
     -------
@@ -86,7 +88,8 @@ class QuerySession:
 
     If the domain has a column of role ``weight``, all answers are weighted: counts and sums by the weights, means and
     quantiles of the weighted rows. A row counts as up to 64 copies (`discreet.engines.persons.weighted`), so all of
-    this is said of copies at ε/64, and a count has the noise of the declared maximum weight over ε.
+    this is said of copies at ε/64, and a count has the noise of the declared maximum weight over ε. Intervals allow for
+    rounding to copies if rows weigh at least a 64th of the maximum; a sum of values of both signs then has no ends.
 
     Which rows a condition leaves out is decided row by row. Whether a question is refused depends on arguments, schema
     and account alone.
@@ -264,9 +267,12 @@ class QuerySession:
     def _buy(
         self, measures: Mapping[str, Measure], where: Any = None, *, by: Any = (), bins: Any = None, keys: Any = None,
         epsilon: Any = None, delta: Any = None, error: Any = None, of: Any = None, rows: Any = None,
-        lookups: tuple[Lookup, ...] = (),
+        explain: bool = False, lookups: tuple[Lookup, ...] = (), **unknown: Any,
     ) -> Answer | QueryPlan:  # fmt: skip
         """Charge the account, then read rows and buy every figure; or explain what would be bought."""
+        if unknown:
+            near = checks.nearest(next(iter(unknown)), _OPTIONS) or "epsilon"
+            raise InvalidType("option", next(iter(unknown)), f"one of {', '.join(_OPTIONS)}", f"{near}=...")
         job, guess = next(iter(measures)) if len(measures) == 1 else "sql", _guess("rows", rows)
         asked: dict[str, Any] = {"measures": measures, "by": by, "bins": bins, "where": where, "lookups": lookups}
         declared, selected = self._declared(), self._open_keys(keys, by, delta)
@@ -286,7 +292,7 @@ class QuerySession:
         plan.check(price, epsilon, error)
         if selected and wanted.pure.amount * _KEY_SHARE < SMALLEST_SELECTION * len(selected):
             raise InvalidArgument("epsilon", epsilon, "large enough to select keys with a quarter of it", "epsilon=1.0")
-        if self._dry:
+        if self._dry or explain:
             unit = declared.unit.describe() if isinstance(declared.unit, Person) else "one row"
             said = f"epsilon {float(epsilon):.6g}" + (f", delta {delta:g}" if delta else "")
             return plan.explained(price, unit, said, guess, math.nan if auto else _step(declared))
@@ -354,6 +360,8 @@ class QuerySession:
         return missing
 
 
+#: Options of every question.
+_OPTIONS = ("where", "by", "bins", "keys", "epsilon", "delta", "error", "of", "rows", "explain")
 #: What can be asked by name.
 _QUESTIONS = (
     "count", "histogram", "crosstab", "top_k", "distinct", "sum", "mean", "variance", "std", "quantile", "quantiles",

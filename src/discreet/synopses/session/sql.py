@@ -6,9 +6,10 @@ A join looks up columns of a public table by a declared key, row by row: it chan
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ import pyarrow as pa
 from discreet import engines
 from discreet.core import Categorical, Column, Domain, Integer, Numeric, category_text, checks
 from discreet.engines.readers import column_batches
-from discreet.errors import InvalidArgument, MissingExtra
+from discreet.errors import InvalidArgument, InvalidType, MissingExtra
 from discreet.synopses.opening import table
 from discreet.synopses.session.measures import Count, Deviation, Distinct, Mean, Measure, Quantiles, Sum, Variance
 from discreet.synopses.session.plan import Lookup
@@ -45,14 +46,61 @@ def compiled(query: Any, domain: Domain, tables: Mapping[str, Any]) -> Compiled:
         import sqlglot
     except ImportError:
         raise MissingExtra("SQL", "sql") from None
+    if not isinstance(query, str):
+        raise InvalidType("query", type(query).__name__, "one SELECT statement", "query='SELECT COUNT(*) FROM t'")
     try:
-        made = [one for one in sqlglot.parse(query) if one] if isinstance(query, str) else []
-    except sqlglot.errors.SqlglotError:
-        made = []
+        made = _parsed(query)
+    except sqlglot.errors.SqlglotError as error:
+        raise _unread(query, domain, error) from None
     if len(made) != 1 or not isinstance(made[0], sqlglot.exp.Select):
-        expected = "one SELECT statement"
-        raise InvalidArgument("query", query, expected, "query='SELECT COUNT(*) FROM t'")
+        raise InvalidArgument("query", query, "one SELECT statement", "query='SELECT COUNT(*) FROM t'")
     return _Reader(sqlglot.exp, made[0], domain, tables).read()
+
+
+def _parsed(query: str) -> list[Any]:
+    """Return the statements of a text. Names may stand in double quotes or in back quotes."""
+    import sqlglot
+
+    class Own(sqlglot.Dialect):
+        class Tokenizer(sqlglot.Tokenizer):
+            IDENTIFIERS: ClassVar[list[str]] = ['"', "`"]  # type: ignore[assignment]
+
+    return [one for one in sqlglot.parse(query, read=Own) if one]
+
+
+def _unread(query: str, domain: Domain, error: Any) -> InvalidArgument:
+    """Return the error for a text that is not SQL: where, why, and the text with names in quotes if that helps."""
+    import sqlglot
+
+    def plain(name: str) -> bool:
+        try:
+            return [token.token_type for token in sqlglot.tokenize(name)] == [sqlglot.TokenType.VAR]
+        except sqlglot.errors.SqlglotError:
+            return False
+
+    odd = {name.lower(): name for name in sorted(domain.names, key=len, reverse=True) if not plain(name)}
+    quoted, fixed = r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`", query
+    if odd:
+        names = "|".join(map(re.escape, odd))
+        pattern = re.compile(rf"{quoted}|(?<!\w)({names})(?!\w)", re.IGNORECASE)
+        fixed = pattern.sub(lambda m: f'"{odd[m[1].lower()]}"' if m[1] else m[0], query)
+    try:
+        helps = fixed != query and len(_parsed(fixed)) == 1
+    except sqlglot.errors.SqlglotError:
+        helps = False
+    if found := getattr(error, "errors", None):
+        line, word = found[0]["line"], str(found[0]["highlight"])
+        column, cause = found[0]["col"] - len(word) + 1, str(found[0]["description"])
+        cause = "something is missing, or a word of SQL is used as a name" if "<class" in cause else cause
+    else:
+        opened = [m for m in re.finditer(rf"{quoted}|(['\"`])", query) if m[1]]
+        before = query[: opened[0].start()] if opened else query
+        line, column, word = before.count("\n") + 1, len(before) - before.rfind("\n"), opened[0][1] if opened else ""
+        cause = "this quotation mark is not closed" if opened else "it cannot be read"
+    if helps:
+        cause = "the name of this column is no plain word of SQL, so it needs double quotes"
+    expected = f"a SELECT that can be read; line {line}, column {column}, at {word!r}: {cause}"
+    return InvalidArgument("query", query, expected, f"query={fixed!r}" if helps else "")
 
 
 class _Reader:
