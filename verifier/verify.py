@@ -390,8 +390,9 @@ class Table:
         person = re.search(r"by column (['\"])(.*)\1$", counts or "")
         cells = self.columns.get(person[2]) if person else None
         if cells is not None and self.promise.get("identifiers") == "hash":
-            people = [Counter(cells[row] for row in group) for group in groups]
-            k, share = min(map(len, people)), max(max(c.values()) / sum(c.values()) for c in people)
+            people = [Counter(cells[row] for row in group if cells[row]) for group in groups]  # a row without a hash is anyone's
+            k, unnamed = min(map(len, people)), [len(g) - sum(c.values()) for g, c in zip(groups, people)]
+            share = max((max(c.values(), default=0) + n) / len(g) for g, c, n in zip(groups, people, unnamed))
             need(share <= self.reached.get("largest_share", 1) + 1e-6, f"one person has {share:.4g} of a group")
         elif counts is not None: later.append("k counts persons, who are not in the table")
         need(k >= max(required, least), f"k is {k}, and {max(required, least)} is required or stated")

@@ -300,7 +300,9 @@ def _not_protected(release: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _left_out(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Say how many rows of an anonymous table were left out, and why; a tenth of them is a warning."""
     suppressed, dropped = facts.get("suppressed") or 0, facts.get("dropped_for_missing_values") or 0
-    tone = "warn" if 10 * (suppressed + dropped) > facts.get("rows", 0) + suppressed + dropped else "soft"
+    unnamed = facts.get("left_out_without_person") or 0
+    gone = suppressed + dropped + unnamed
+    tone = "warn" if 10 * gone > facts.get("rows", 0) + gone else "soft"
     asked = facts.get("left_out_published_before", 0)
     if facts.get("on_conflict") == "new" and asked:
         yield "soft", f"Rows of people who were published before were left out, as asked: {asked:,}."
@@ -310,6 +312,8 @@ def _left_out(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield tone, f"Rows that were left out so that the rules hold: {suppressed:,}.{more}"
     if dropped:
         yield tone, f"Rows that were left out for missing values: {dropped:,}."
+    if unnamed:
+        yield tone, f"Rows that were left out because they have no person: {unnamed:,}."
     if over := facts.get("left_out_over_most_rows"):
         yield "soft", f"Rows that were left out, as asked, because their person has more than are released: {over:,}."
     if blanked := facts.get("blanked"):
