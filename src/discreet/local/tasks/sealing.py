@@ -60,7 +60,8 @@ class Shuffle(DeclaredValue):
         for name, value in values.items():
             object.__setattr__(self, name, value)
         if self.honest > self.batch:
-            raise InvalidArgument("honest", self.honest, f"at most the batch, {self.batch}", f"honest={self.batch}")
+            fix = f"honest={max(2, self.batch // 2)}"  # not all of a batch: some may be false
+            raise InvalidArgument("honest", self.honest, f"at most the batch, {self.batch}", fix)
         if self.delta * self.honest >= 1 or self.delta.denominator >= _LONGEST:
             expected = f"below 1/honest, 1/{self.honest}, with at most 400 digits"
             raise InvalidArgument("delta", float(self.delta), expected, "delta=1e-6")
