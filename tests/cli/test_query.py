@@ -67,7 +67,7 @@ def test_a_written_answer_has_a_guarantee_a_signature_and_an_entry(
         assert independent().main(list(map(str, given))) == 0
     alone = ["--bins", "age=17,40,90", "--sign", tmp_path / "o.key"]
     assert exit_code("query", tmp_path / "t.csv", query, *words, *alone) == 2
-    assert "used with a table that is written; try -o answer.csv" in " ".join(capsys.readouterr().err.split())
+    assert "used with a table that is written; try --output answer.csv" in " ".join(capsys.readouterr().err.split())
     assert float(dc.Account(account.path).remaining) == 1
     # A paid answer is not written over, and a changed one is found.
     table = tmp_path / "answer.csv"
