@@ -63,7 +63,8 @@ class QuerySession:
         column's rule is "own".
     ``by``, ``bins``
         Columns to group by: categories, up to 128 whole numbers, or bins, as edges or their number (a mapping by column
-        if there are several). A bin holds its lower edge. All groups together cost one price.
+        if there are several), or "month", "quarter" or "year" for dates. A bin holds its lower edge, and rows outside
+        the edges are in no group (``note`` says so). All groups together cost one price.
     ``keys="private"``
         Groups by columns of text that the domain does not declare. A quarter of ``epsilon``, and ``delta``, select the
         keys that enough rows or persons have (`private_categories`); the guarantee includes both.
@@ -309,7 +310,7 @@ class QuerySession:
         promised = stated.promise({"method": "QuerySession", "question": job})
         sealed = promised.seal(b"".join(np.asarray(one.value, np.float64).tobytes() for one in found.values()))
         shares = {n: tuple(map(float, m.qs)) for n, m in measures.items() if isinstance(m, Quantiles) and len(m.qs) > 1}
-        return Answer(opening.book(sealed), found, plan.keys(), shares)
+        return Answer(opening.book(sealed), found, plan.keys(), shares, plan.note)
 
     def _price(
         self, plan: Plan, declared: Domain, epsilon: Any, error: Any, of: Any, rows: float | None, share: Fraction
