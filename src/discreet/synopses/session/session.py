@@ -170,7 +170,19 @@ class QuerySession:
         return found.largest(k, len(by) > 1) if isinstance(found, Answer) else found
 
     def distinct(self, column: str, where: Any = None, **how: Any) -> Any:
-        """Count how many declared categories or whole numbers occur in a column."""
+        """Count how many declared categories or whole numbers occur in a column, or how many persons there are.
+
+        Privacy
+        -------
+        Persons are counted by one row of each, so one person more changes the number by 1: discrete Laplace noise of
+        scale 1/ε, however many rows the unit allows. Rows without a person count as the unit says.
+        """
+        if isinstance(unit := self._declared().unit, Person) and column == unit.column:
+            if where is not None or how.get("by"):  # the one row that is used need not be among those asked for
+                raise InvalidArgument("column", column, "counted without where and by: it is the person", "count(...)")
+            once = copy.copy(self)
+            once.domain = self._declared().with_unit(Person(column, rows=1))
+            return once._buy({"distinct": Count()}, **how)
         if weights := self._declared().weights:
             raise InvalidArgument("column", column, f"asked without the weight {weights[0]!r}", "another domain")
         return self._buy({"distinct": Distinct(column)}, where, **how)
@@ -222,6 +234,12 @@ class QuerySession:
         from discreet.synopses.session import sql
 
         asked = sql.compiled(query, self._released(), {} if tables is None else tables)
+        whose = getattr(self._declared().unit, "column", None)
+        if whose in [m.column for m in asked.measures.values() if isinstance(m, Distinct)]:
+            if len(asked.measures) > 1 or asked.where or asked.by:
+                expected = "persons alone: COUNT(DISTINCT ...) of them has no WHERE, GROUP BY or second figure"
+                raise InvalidArgument("query", query, expected, f"distinct({whose!r})")
+            return self.distinct(str(whose), **how)
         found = self._buy(asked.measures, asked.where, by=asked.by, lookups=asked.lookups, **how)
         return found.ordered(asked.order, asked.limit) if isinstance(found, Answer) else found
 
