@@ -632,3 +632,19 @@ def test_persons_are_counted_in_sql() -> None:
     assert s.sql('SELECT COUNT(DISTINCT "case no") FROM t', epsilon=math.inf).value == 100
     with pytest.raises(dc.errors.InvalidArgument, match="persons alone"):
         s.sql('SELECT age, COUNT(DISTINCT "case no") FROM t GROUP BY age', epsilon=1)
+
+
+@pytest.mark.parametrize("domain", [(0.0, 20_000.0), dc.Integer(0, 125)], ids=["numbers", "whole"])
+def test_intervals_of_medians_of_persons_hold_and_are_not_the_whole_range(domain: Any) -> None:
+    """With the noise of four rows per person, some line far away passes any single test by chance."""
+    rng = np.random.default_rng(0)
+    low, high = (0, 125) if isinstance(domain, dc.Integer) else domain
+    values = np.clip(rng.normal(0.3, 0.1, 2800) * high, low, high)
+    values = np.rint(values) if high == 125 else values
+    rows = pa.table({"who": np.arange(2800) // 2, "x": values})
+    columns: Any = {"who": {"role": "person"}, "x": domain}
+    s = session(rows, domain=dc.Domain(columns, unit=dc.Person("who", rows=4)))
+    found = np.array([s.quantile("x", epsilon=1).interval(0.95) for _ in range(40)])
+    held = (found[:, 0] <= np.median(values)) & (np.median(values) <= found[:, 1])
+    assert held.sum() >= 36
+    assert np.mean(found[:, 1] - found[:, 0]) < 0.4 * high

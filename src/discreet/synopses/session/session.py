@@ -110,7 +110,7 @@ class QuerySession:
     >>> round(session.variance("age", epsilon=2).value, 2), round(session.std("age", epsilon=2).value, 2)
     (207.96, 14.17)
     >>> session.distinct("age", epsilon=2), session.quantile("age", epsilon=2)
-    (Answer(4: 95 % interval 3 to 5, epsilon 2), Answer(39: 95 % interval 31 to 52, epsilon 2))
+    (Answer(4: 95 % interval 3 to 5, epsilon 2), Answer(39: 95 % interval 27 to 48, epsilon 2))
     >>> answer = session.quantiles("age", [0.25, 0.75], by="sex", epsilon=2)
     >>> answer, answer.guarantee.epsilon, float(account.remaining)
     (Answer(f (25, 40), m (31, 62): epsilon 2), 2.0, 0.0)
