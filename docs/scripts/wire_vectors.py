@@ -55,7 +55,7 @@ MECHANISMS = [
     dc.local.BitFlip(1, WORDS, memoised=True),
     dc.local.Rappor(0.5, 0.5, 0.75, bits=20, hashes=2, cohorts=6, key=7),
     dc.local.Rappor("1/3", 0.75, 0.25, bits=16, hashes=1, cohorts=1, key=8),
-    dc.local.OwnOracle(2, 3, ((7, 1, 4), (1, 7, 4), (4, 4, 4)), ((0,), (1,), (2,))),
+    dc.local.OwnOracle(2, 3, ((7, 1, 4), (1, 7, 4), (4, 2, 6)), ((0,), (1,), (2,))),
     dc.local.OwnOracle(1, WORDS[:2], ((5, 2, 2**40), (2, 5, 2**40)), ((0,), (1,), ())),
     dc.local.SquareWave(2, 0, 10, 100),
     dc.local.SquareWave(1, -1.5, 1e-7, 2, reach=0),

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -746,7 +747,8 @@ def test_a_task_refuses_what_it_cannot_promise(tmp_path: Path) -> None:
     assert Task.from_json(some_task().to_json()).shuffle is None
     facts = task.shuffle.to_dict()
     for wrong in ({"honest": 5}, {"honest": 1}, {"delta": 0.5}, {"delta": 0}, {"collector": "ab"},
-                  {"collector": task.shuffle.shuffler}, {"shuffler": "G" * 64}, {"longest_wait": 0}):  # fmt: skip
+                  {"delta": Fraction(1, 10**400)}, {"collector": task.shuffle.shuffler}, {"shuffler": "G" * 64},
+                  {"longest_wait": 0}):  # fmt: skip
         with pytest.raises(InvalidArgument):
             Shuffle(**{**facts, **wrong})
     with pytest.raises(InvalidArgument, match="batch must be at most"):

@@ -140,7 +140,7 @@ DEVICES: list[tuple[Any, Sequence[Any]]] = [
     (dc.local.BitFlip(1, 3, 2), range(3)),
     (dc.local.BitFlip(1, 2, 2), range(2)),
     (dc.local.PrefixExtension(1, alphabet="ab", length=1, width=3, pool=2, key=7), ["a", "b", ""]),
-    (dc.local.OwnOracle(2, 3, ((7, 1, 4), (1, 7, 4), (4, 4, 4))), range(3)),
+    (dc.local.OwnOracle(2, 3, ((7, 1, 4), (1, 7, 4), (4, 2, 6))), range(3)),
 ]
 NAMES = [f"{m.NAME}-{i}" for i, (m, _) in enumerate(DEVICES)]
 CASES = [(m, values, FIRST_TRIES.get(name, 99)) for name, (m, values) in zip(NAMES, DEVICES, strict=True)]

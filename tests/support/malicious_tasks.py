@@ -80,7 +80,7 @@ def honest() -> list[Task]:
         (local.Rappor(0.5, 0, 1, hashes=1, key=1), None),
         (local.Rappor.from_budget(epsilon_lifetime=4, epsilon_report=1.5, key=1), None),
         (local.Rappor(0, 0.25, 0.5, bits=2, hashes=3, key=1), None),
-        (local.OwnOracle(2, 3, ((7, 1, 4), (1, 7, 4), (4, 4, 4)), ((0,), (1,), (2,))), ["a", "b", "c"]),
+        (local.OwnOracle(2, 3, ((7, 1, 4), (1, 7, 4), (4, 2, 6)), ((0,), (1,), (2,))), ["a", "b", "c"]),
         (local.OwnOracle(1, ["a", "b"], ((5, 2, 2**40), (2, 5, 2**40)), ((0,), (1,), ())), None),
         (local.SquareWave(1, 0, 10, 100), None),
         (local.SquareWave(_THIRD, -1.5e-7, 1e21, 2, reach=1), None),

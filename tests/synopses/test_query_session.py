@@ -240,6 +240,33 @@ def test_an_error_costs_no_more_than_its_noise_needs(error: float) -> None:
     assert spread(paid) <= error < spread(0.99 * paid)
 
 
+def test_intervals_of_weighted_answers_allow_for_rounded_weights() -> None:
+    columns = {"x": (0.0, 100.0), "y": (-1.0, 1.0), "w": dc.Numeric("w", 0, 10, role="weight")}
+    held: dict[str, list[bool]] = {}
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x, w = rng.beta(0.5, 5, 2000) * 100, rng.uniform(0, 10, 2000)
+        rows = np.column_stack([x, rng.uniform(-1, 1, 2000), w])
+        s = session(rows, domain=dc.Domain(columns), account=dc.Ledger(epsilon=1000), seed=seed)
+        mean, order = np.average(x, weights=w), np.argsort(x)
+        median = x[order][np.searchsorted(np.cumsum(w[order]), w.sum() / 2)]
+        asked = {
+            "count": (s.count(epsilon=100), w.sum()),
+            "sum": (s.sum("x", epsilon=100), w @ x),
+            "mean": (s.mean("x", epsilon=100), mean),
+            "variance": (s.variance("x", epsilon=100), np.average((x - mean) ** 2, weights=w)),
+            "quantile": (s.quantile("x", epsilon=100), median),
+        }
+        for name, (answer, truth) in asked.items():
+            low, high = answer.interval()
+            held.setdefault(name, []).append(bool(low <= truth <= high))
+    assert min(map(np.mean, held.values())) >= 0.93
+    assert s.sum("y", epsilon=100).interval() == (-math.inf, math.inf)
+    whole = dc.Domain({"x": (0.0, 1.0), "w": dc.Integer(0, 9, role="weight")})  # nothing is rounded
+    answer = session(np.ones((50, 2)), domain=whole, account=dc.Ledger(epsilon=math.inf)).count(epsilon=math.inf)
+    assert answer.interval() == (50, 50)
+
+
 def test_a_pair_holds_its_upper_end_where_that_is_the_bound() -> None:
     values = np.array([[0.0], [5.0], [10.0], [11.0]])
     s = dc.QuerySession(values, dc.Ledger(epsilon=math.inf), domain=dc.Domain({"x": (0.0, 10.0)}))

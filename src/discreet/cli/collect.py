@@ -333,7 +333,7 @@ def _task(*, name: str | None, epsilon: Any, **given: Any) -> Any:
     for each in _SKETCH:
         if given[each] is not None:
             parameters[each] = str(given[each]) if isinstance(given[each], Path) else given[each]
-    if given["mechanism"] == "auto" and not {"domain", "domain_size"} & set(parameters):
+    if given["mechanism"] == "auto" and not {"domain", "domain_size", "set"} & set(parameters):
         raise InvalidArgument("--domain", None, "given for an automatic choice", "--domain colours.txt")
     listed: Any = None
     if given["candidates"] is not None:
@@ -345,8 +345,9 @@ def _task(*, name: str | None, epsilon: Any, **given: Any) -> Any:
         start = today if given["opens"] is None else given["opens"]
         later = today if given["opens"] is None else datetime.fromisoformat(given["opens"])
         # The mechanism is chosen as in a `sketch` job, whose table is not read.
+        job = Job("sketch", data="values.txt", parameters=parameters, outputs={"release": "reports.bin"})
         return Task(
-            build(Job("sketch", data="values.txt", parameters=parameters, outputs={"release": "reports.bin"})),
+            build(job, without=("fragment-puzzle",)),
             name=str(name),
             per_day=epsilon if given["per_day"] is None else given["per_day"],
             wanted=given["wanted"],

@@ -27,7 +27,11 @@ def show_anonymous(result: Any) -> None:
         return
     left_out, gone = result.figures["left_out"], result.figures["without_value"]
     facts = release.guarantee.parameters
-    causes = ((gone, "for missing values"), (facts.get("left_out_over_most_rows"), "because their person has more"))
+    causes = (
+        (gone, "for missing values"),
+        (facts.get("left_out_without_person"), "because they have no person"),
+        (facts.get("left_out_over_most_rows"), "because their person has more"),
+    )
     why = "".join(f" {said}" if n == left_out else f", {n:,} of them {said}" for n, said in causes if n)
     console.print(
         f"[bold]Table.[/] {counted(len(release), 'row')} in "

@@ -106,8 +106,72 @@ def test_it_is_planned_saved_asked_and_equal_to_its_table() -> None:
     times: dict[str, Any] = {"opens": "2020-01-01T00:00:00Z", "closes": "2099-01-01T00:00:00Z"}
     task = dc.local.Task(m, name="stars", per_day=2, wanted=10, minimum=1, **times)
     assert dc.local.Task.from_json(task.to_json()).mechanism == m
-    with pytest.raises(InvalidArgument, match="tells apart"):
-        OwnOracle(1, 2, ((1, 1), (1, 1))).estimate(OwnOracle(1, 2, ((1, 1), (1, 1))).empty())
+
+
+class Lost(OwnOracle):
+    """All reports are equally likely, whatever the value."""
+
+    def probabilities(self, value: int) -> list[int]:
+        return [1, 1, 1]
+
+
+class Silent(Stars):
+    """Every report speaks for all values."""
+
+    def support(self, report: int) -> list[int]:
+        return [0, 1, 2]
+
+
+class Uneven(OwnOracle):
+    """Rows of different sums."""
+
+    def probabilities(self, value: int) -> list[int]:
+        return [value + 1, 1, 1]
+
+
+class Backwards(Stars):
+    """Values of a report in the wrong order."""
+
+    def support(self, report: int) -> list[int]:
+        return [2, 1]
+
+
+def test_reports_that_tell_nothing_are_refused_before_a_device_pays() -> None:
+    facts = Stars(1, 2).to_dict()
+    task = dc.local.Task(
+        Stars(1, 2),
+        name="x",
+        per_day=2,
+        wanted=10,
+        minimum=1,
+        opens="2020-01-01T00:00:00Z",
+        closes="2099-01-01T00:00:00Z",
+    )
+    for kind, match in ((Lost, "^probabilities .* tell all 3 values apart"), (Silent, "together with support, got '3")):
+        with pytest.raises(InvalidArgument, match=match):
+            kind(1, 3)
+    for weights in (((1, 1), (1, 1)), ((2, 3), (2, 3))):
+        with pytest.raises(InvalidArgument, match=r"^weights .* with support,"):
+            OwnOracle(1, 2, weights)
+    with pytest.raises(InvalidArgument, match="2 reports that do not"):
+        OwnOracle(1, 3, ((1, 2), (2, 1), (1, 2)))
+    text = task.to_json()
+    assert str(facts["weights"][0]).replace(" ", "") in text
+    for row in facts["weights"]:
+        text = text.replace(str(row).replace(" ", ""), "[1,1]")
+    with pytest.raises(FormatError, match="values apart"):
+        dc.local.Task.from_json(text)
+
+
+def test_errors_name_the_method_that_the_user_wrote() -> None:
+    with pytest.raises(InvalidArgument, match=r"^probabilities must be rows of one sum"):
+        Uneven(1, 3)
+    with pytest.raises(InvalidArgument, match=r"^support must be for each of the 3 reports"):
+        Backwards(1, 3)
+    with pytest.raises(InvalidArgument, match=r"try own=\[Stars\]"):
+        dc.local.plan(2, 4, 10_000, own=[Stars(2, 4)])
+    with pytest.raises(InvalidArgument, match=r"try own=\[MyOracle\]"):
+        dc.local.plan(2, 4, 10_000, own=[dict])
 
 
 def test_the_audit_runs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ SMALL: list[Any] = [
     dc.local.BitFlip(1, 4, bits=1),
     dc.local.BitFlip(1, 4, bits=2),
     dc.local.BitFlip(1, 3, bits=3),
-    dc.local.OwnOracle(2, 3, ((7, 1, 4), (1, 7, 4), (4, 4, 4)), ((0,), (1,), (2,))),
+    dc.local.OwnOracle(2, 3, ((7, 1, 4), (1, 7, 4), (4, 2, 6)), ((0,), (1,), (2,))),
     dc.local.OwnOracle(1, 2, ((5, 2, 1), (2, 5, 1)), ((0,), (1,), ())),
 ]
 #: Those whose kernels draw in the order of the rules.
@@ -52,7 +52,7 @@ SAME: list[Any] = [
     dc.local.HadamardResponse(3, 100),
     dc.local.ProjectiveGeometry(2, 500),
     dc.local.ProjectiveGeometry(4, 22_000),
-    dc.local.OwnOracle(2, 3, ((7, 1, 4), (1, 7, 4), (4, 4, 4)), ((0,), (1,), (2,))),
+    dc.local.OwnOracle(2, 3, ((7, 1, 4), (1, 7, 4), (4, 2, 6)), ((0,), (1,), (2,))),
     dc.local.SquareWave(2, 0, 12, 50),
     dc.local.SquareWave(2, 0.5, 12, 64, "log"),
     dc.local.MeanResponse(2, 0, 12),

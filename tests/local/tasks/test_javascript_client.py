@@ -168,6 +168,17 @@ def test_a_task_is_answered_by_its_own_coins_only(tmp_path: Path) -> None:
     assert told == [True] * (len(good) + 1) + [False] * len(bad)
 
 
+def test_a_batch_that_no_request_holds_is_refused_in_both_languages(tmp_path: Path) -> None:
+    """The largest batch depends on the size of a report; a shuffler takes no task with a larger one."""
+    keys = {"collector": "a" * 64, "shuffler": "0" * 63 + "9"}
+    for i, m in enumerate((dc.local.DirectResponse(1, 5), dc.local.Rappor(0.5, 0.5, 0.75, key=7))):
+        most = 2**23 // (17 + m.layout.size + 48)
+        good = make(m, per_day=9, shuffle=dc.local.Shuffle(batch=most, honest=2, **keys)).to_json()
+        texts = [good, good.replace(f'"batch":{most}', f'"batch":{most + 1}')]
+        assert [taken(text, tmp_path / f"{i}{j}") for j, text in enumerate(texts)] == [True, False]
+        assert verdicts(texts, tmp_path) == verdicts(texts, tmp_path, "discreet.min.js") == [True, False]
+
+
 @pytest.mark.parametrize("number", [500, pytest.param(5000, marks=pytest.mark.slow)])
 def test_malicious_tasks_are_judged_alike_in_python_and_javascript(number: int, tmp_path: Path) -> None:
     texts = malicious_tasks.malicious(number, seed=number)

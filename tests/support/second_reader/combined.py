@@ -270,7 +270,7 @@ def _cells(case: Case, rows: list[dict[str, Any]]) -> tuple[list[Any], Counter[A
         values = [_true(case.columns[name], row[name]) for name in _QUASI]
         fits = (
             []
-            if None in values
+            if None in values or _who(case, row) is None
             else [
                 cell
                 for cell in printed
@@ -282,7 +282,7 @@ def _cells(case: Case, rows: list[dict[str, Any]]) -> tuple[list[Any], Counter[A
 
 
 def _who(case: Case, row: dict[str, Any]) -> Any:
-    """Whose row it is. Rows without an id may all be of one and the same person."""
+    """Whose row it is. Rows without an id may be of anyone, so they are in no cell where persons are counted."""
     return row["who"] if case.promise["unit"] == "one person" else row["name"]
 
 

@@ -21,6 +21,7 @@ def anonymous_table(case: Case) -> Objections:
     if facts["rows"] != table.num_rows:
         yield f"{table.num_rows} rows, {facts['rows']} are stated"
     gone = facts["suppressed"] + facts["dropped_for_missing_values"] + facts.get("left_out_over_most_rows", 0)
+    gone += facts.get("left_out_without_person", 0)
     if facts["rows"] + gone != case.made.rows:
         yield "released, suppressed and dropped rows are not all there were"
     bounds = _bounds_of(case, table.column_names)

@@ -107,11 +107,6 @@ IMPOSSIBLE: tuple[Impossible, ...] = (
         r"history",
     ),
     Impossible(
-        {"second": SECOND, "method": CELLS, "unit": ("person, ids missing",)},
-        "nobody can tell in which releases a person without an id is",
-        r"no value in 'who'",
-    ),
-    Impossible(
         {"unit": PERSONS, "method": ("microaggregation",)}, "groups of means count rows, not persons", r"person"
     ),
     Impossible(

@@ -18,6 +18,7 @@ from discreet.anonymity.release.release import (
     _order_of,
     _others,
     in_order,
+    left_out,
     number_array,
     unknown_columns,
 )
@@ -199,7 +200,7 @@ def masked_release(
             "order": delivery.order,
             "rows": table.n,
             "suppressed": 0,
-            "dropped_for_missing_values": table.dropped,
+            **left_out(table.dropped, table.unnamed),
             "identifiers": delivery.identifiers if table.identifiers.num_columns else "none",
             **({"disclosure": dict(disclosure)} if disclosure else {}),
             **kept,
@@ -210,7 +211,8 @@ def masked_release(
         seeded=(random or delivery.order == "shuffled") and stream.seeded,
     )
     made = with_legend(pa.table({name: columns[name] for name in _order_of(table, columns)}), guarantee)
-    return MaskedRelease(made, guarantee, cells, rows, 0, table.dropped, disclosure=dict(disclosure or {}))
+    gone = table.dropped + table.unnamed
+    return MaskedRelease(made, guarantee, cells, rows, 0, gone, disclosure=dict(disclosure or {}))
 
 
 def read_coordinates(data: Any, table: Table) -> FloatArray:

@@ -20,7 +20,7 @@ def capped(table: Table, most: int, key: str, records: Sequence[ReleaseRecord] |
     Each row gets a number: a keyed hash of its person, of what can be published of it, and of its number among the
     person's equal rows. The smallest are kept. So the choice is uniform, and depends on the person's own rows and the
     key alone: not on their order, the file or the engine. A history keeps the key (`ReleaseRecord.choice`) and the rows
-    that were released, so that these are chosen again next month. Rows without a person count as one person.
+    that were released, so that these are chosen again next month.
     """
     name = str(table.plan.person)
     whose = noise.fingerprint(same_key(table.identifiers[name], table.plan.domain.column(name)).cast(pa.string()), 0)

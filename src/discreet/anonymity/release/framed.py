@@ -24,7 +24,7 @@ from discreet.anonymity.growth.grid import Bins
 from discreet.anonymity.growth.node_counts import CountJob, NodeCounts, TopTree
 from discreet.anonymity.growth.outside import BucketGrower
 from discreet.anonymity.growth.tree import Tree
-from discreet.anonymity.release.on_executors import ExecutorRows, RowsHere, bin_label
+from discreet.anonymity.release.on_executors import ExecutorRows, RowsHere, bin_label, left_out
 from discreet.anonymity.release.rows import FrozenPartition
 from discreet.anonymity.release.spilled import OutsideTable, class_hashes, counter_of, label_numbers
 from discreet.anonymity.release.streamed import LeavesOf
@@ -126,10 +126,10 @@ def framed(source: engines.Source, plan: TablePlan, rules: Rules) -> Iterator[Fr
     """Count a frame by bin, sensitive values and person; what Spark keeps of it is freed when the context ends."""
     counter = counter_of(plan, rules)
     bins = [np.zeros(grid.n_bins, np.int64) for grid in plan.grids]
-    dropped = 0
+    gone = np.zeros(2, np.int64)
     for labels, raw, rows in ExecutorRows(source, plan, _uncut(plan, rules), counter.names).entries(by_bin=True):
         own = labels.fill_null(1).to_numpy(zero_copy_only=False)
-        dropped += int(rows[own > 0].sum())
+        gone += left_out(own > 0, raw.get(str(plan.person)), rows)
         for j, held in enumerate(bins):
             every = bin_label(j, np.arange(len(held)))  # falling
             here = (own <= every[0]) & (own >= every[-1])
@@ -138,7 +138,8 @@ def framed(source: engines.Source, plan: TablePlan, rules: Rules) -> Iterator[Fr
         chosen = pa.array(here)
         counter.add(own[here], {name: column.filter(chosen) for name, column in raw.items()}, rows[here])
     names = tuple(counter.names)
-    table = FramedTable(plan, counter.result(), dropped, MEMORY, tuple(bins), counter.values, names, source, rules)
+    (dropped, unnamed), found = gone.tolist(), tuple(bins)
+    table = FramedTable(plan, counter.result(), dropped, unnamed, MEMORY, found, counter.values, names, source, rules)
     try:
         yield table
     finally:

@@ -30,8 +30,8 @@ from discreet.engines.writing import declared_type
 
 #: Rows that are looked at in one go on an executor, and entries that are held there before they are handed on.
 _ROWS, _ENTRIES = 1 << 17, 1 << 18
-#: The cell of rows that lack a quasi-identifier; suppressed rows have -1.
-_LOST = -2
+#: The cells of rows that lack a quasi-identifier, or a person; suppressed rows have -1.
+_LOST, _UNNAMED = -2, -3
 #: Bins of a column have numbers below this.
 _BINS = 1 << 16
 
@@ -40,6 +40,12 @@ def bin_label(column: Any, own: IntArray) -> IntArray:
     """Return the labels of bins of columns: all below 0, as no place is."""
     found: IntArray = -1 - (column * _BINS + own)
     return found
+
+
+def left_out(lost: BoolArray, persons: pa.Array | None, rows: IntArray) -> IntArray:
+    """Count rows that lack a quasi-identifier or a person: entries of these have an empty text there."""
+    unnamed = np.zeros_like(lost) if persons is None else lost & persons.is_valid().to_numpy(zero_copy_only=False)
+    return np.array([int(rows[lost & ~unnamed].sum()), int(rows[unnamed].sum())])
 
 
 class ExecutorRows:
@@ -56,7 +62,8 @@ class ExecutorRows:
             known = labels.is_valid()
             counted = rows[known.to_numpy(zero_copy_only=False)]
             own = {name: column.filter(known) for name, column in raw.items()}
-            yield FoundRows(self._partition.places(labels.filter(known)), own, int(rows.sum()), counted)
+            gone = left_out(labels.is_null().to_numpy(zero_copy_only=False), raw.get(str(self._plan.person)), rows)
+            yield FoundRows(self._partition.places(labels.filter(known)), own, gone, counted)
 
     def entries(self, *, by_bin: bool = False) -> Iterator[tuple[pa.Array, dict[str, pa.Array], IntArray]]:
         """Yield labels of places, what rows hold and how many do, in entries; no label for rows that lack a value.
@@ -94,11 +101,11 @@ class ExecutorRows:
         )  # fmt: skip
         for table in out.counted(out.parts):
             cell, held = (np.asarray(table.column(i).combine_chunks(), np.int64) for i in (0, -1))
-            here = cell != _LOST
+            here, gone = cell > _LOST, np.array([int(held[cell == lost].sum()) for lost in (_LOST, _UNNAMED)])
             raw = {name: table.column(1 + i).combine_chunks().filter(pa.array(here)) for i, name in enumerate(counted)}
             if person is not None:
                 raw[person] = table.column(PERSON).combine_chunks().filter(pa.array(here))
-            yield FoundRows(cell[here], raw, int(held.sum()), held[here])
+            yield FoundRows(cell[here], raw, gone, held[here])
 
     def _type(self, name: str) -> str:
         """Return how Spark knows a column: by its declaration if it is passed on; persons and hashes are text."""
@@ -106,11 +113,13 @@ class ExecutorRows:
         return spark_parts.spark_type(declared_type(self._plan.domain.column(name))) if passed else "string"
 
     def worker(self, names: Sequence[str]) -> RowsHere:
-        domain, wanted = self._plan.domain, {*self._plan.quasi, *names}
+        domain, person = self._plan.domain, self._plan.person
+        names = list(dict.fromkeys([*names, *([person] if person else [])]))
+        wanted = {*self._plan.quasi, *names}
         asked = [name for name in domain.names if name in wanted]
         bound = self._source.match(domain)[0][0]
         positions = [bound[domain.position(name)] for name in asked]
-        assert not names or places_of(self._source, self.table, list(names))
+        assert not names or places_of(self._source, self.table, names)
         return RowsHere(self._plan, domain.select(asked), self._source.dialect, tuple(names), positions)
 
 
@@ -133,7 +142,7 @@ class RowsHere:
     names: tuple[str, ...]
     positions: list[int]
 
-    def __call__(self, pieces: Iterator[pa.RecordBatch]) -> Iterator[tuple[Any, BoolArray, dict[str, pa.Array]]]:
+    def __call__(self, pieces: Iterator[pa.RecordBatch]) -> Iterator[tuple[Any, IntArray, dict[str, pa.Array]]]:
         for table in _together(pieces):
             named = table.rename_columns(list(self.domain.names))
             source = engines.open(named, self.domain, dialect=self.dialect)
@@ -197,12 +206,13 @@ class _Placing:
 
     def __call__(self, pieces: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         types = {name: spark_parts.arrow_type(kind) for name, kind in self.columns.items()}
-        held, lost = np.zeros((len(self.rows.plan.grids), _BINS if self.by_bin else 0), np.int64), 0
+        held = np.zeros((len(self.rows.plan.grids), _BINS if self.by_bin else 0), np.int64)
+        lost = np.zeros(2, np.int64)
 
         def read() -> Iterator[list[pa.Array]]:
             nonlocal lost
-            for bins, kept, raw in self.rows(pieces):
-                lost += len(kept) - bins.shape[1]
+            for bins, gone, raw in self.rows(pieces):
+                lost += gone
                 for j, own in enumerate(bins if self.by_bin else ()):
                     held[j] += np.bincount(own, minlength=_BINS)
                 yield [pa.array(self.partition.route(bins)), *(self._read(name, raw[name]) for name in self.names)]
@@ -210,9 +220,12 @@ class _Placing:
         for table in _Entries({**types, "c": pa.int64()}).added_up(read()):
             labels = self.partition.labels(np.asarray(table.column(0).combine_chunks(), np.int64))
             yield from table.set_column(0, "c", labels).to_batches(_ROWS)
-        if lost:
-            nulls = [pa.nulls(1, kind) for kind in types.values()]
-            yield pa.RecordBatch.from_arrays([*nulls, pa.array([lost])], [*types, ROWS])
+        if lost.any():
+            empty = {name: pa.nulls(2, kind) for name, kind in types.items()}
+            if self.person is not None:
+                at = f"c{self.names.index(self.person)}"
+                empty[at] = pa.array([None, ""], types[at])  # see `left_out`
+            yield pa.RecordBatch.from_arrays([*empty.values(), pa.array(lost)], [*types, ROWS])
         column, own = np.nonzero(held)
         if len(own):
             nulls = [pa.nulls(len(own), kind) for name, kind in types.items() if name != "c"]
@@ -240,12 +253,12 @@ class _Releasing:
     def __call__(self, pieces: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         kinds = [kind for name, kind in self.columns.items() if name not in ("c", PERSON)]
         types = {n: spark_parts.arrow_type(spark_parts.carried_type(kind)) for n, kind in self.columns.items()}
-        lost = 0
+        lost = np.zeros(2, np.int64)
 
         def read() -> Iterator[list[pa.Array]]:
             nonlocal lost
-            for bins, kept, raw in self.rows(pieces):
-                lost += len(kept) - bins.shape[1]
+            for bins, gone, raw in self.rows(pieces):
+                lost += gone
                 own = cells_at(self.partition.route(bins), self.cell_of)
                 carried = self.shown.carried(np.arange(len(own)), raw)
                 passed = [carried[name] for name in self.shown.passed]
@@ -255,9 +268,9 @@ class _Releasing:
 
         for table in _Entries(types).added_up(read()):
             yield from table.to_batches(_ROWS)
-        if lost:
-            nulls = [pa.nulls(1, kind) for name, kind in types.items() if name != "c"]
-            yield pa.RecordBatch.from_arrays([pa.array([_LOST]), *nulls, pa.array([lost])], [*types, ROWS])
+        if lost.any():
+            nulls = [pa.nulls(2, kind) for name, kind in types.items() if name != "c"]
+            yield pa.RecordBatch.from_arrays([pa.array([_LOST, _UNNAMED]), *nulls, pa.array(lost)], [*types, ROWS])
 
     def _whose(self, column: pa.Array) -> pa.Array:
         """Distinguish persons by hashes of 128 bits, so that no identifier is sent or written next to the target."""

@@ -15,7 +15,7 @@ from discreet.anonymity.release.spilled import SpilledTable
 from discreet.anonymity.release.table import Table, TablePlan, without_values
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.core import AnyArray, Categorical, Domain, IntArray, Numeric, as_domain, category_text, dialect_of
-from discreet.errors import InvalidArgument, InvalidType
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 R = TypeVar("R", Table, SpilledTable, FramedTable)
 #: Asks for a hierarchy that merges rare categories, built on the rows.
@@ -137,10 +137,15 @@ def _refuse_missing(data: Any, table: Table | SpilledTable | FramedTable) -> Non
     if table.n:
         own = [(j, grid) for j, grid in enumerate(plan.grids) if grid.own_missing]
         empty = [grid.name for j, grid in own if table.bin_counts(j)[grid.levels] == table.n]
-    elif table.dropped:
+    elif table.dropped or table.unnamed:
         source = engines.open(data, plan.domain)
         for name in plan.quasi:
             if all(np.isnan(piece[0]).all() for piece in source.batches(plan.domain.select([name]))):
                 empty.append(name)
     if empty:
         raise without_values(plan.domain.column(empty[0]))
+    if not table.n and table.unnamed:
+        raise SchemaError(
+            f"no row has a value in {plan.person!r}, which says whose row it is, and in all quasi-identifiers; rows "
+            'without a person are left out: check the column, or declare another one with role = "person"'
+        )

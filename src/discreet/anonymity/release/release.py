@@ -91,7 +91,7 @@ class Release:
     rows : ndarray of int64
         The input row of each row of `table`; empty for drawn rows. Do not publish it.
     suppressed, dropped : int
-        Rows left out: to keep the rules, and for a missing quasi-identifier.
+        Rows left out: to keep the rules, and for a missing quasi-identifier or person.
     bounds : pyarrow.Table
         The quasi-identifiers for programs: ``age_lower``, ``age_upper`` or, for categories, the list ``job_set``.
 
@@ -255,14 +255,19 @@ def publish(
         "rows": len(own),
         "cells": len(np.unique(own)),
         "suppressed": suppressed,
-        "dropped_for_missing_values": table.dropped,
+        **left_out(table.dropped, table.unnamed),
         **kept,
     }
     told = {**(settings or {}), **({} if delivery.output == "sample" else cells.legend())}
     guarantee = promise(table.plan, rules, figures, delivery, method, told, notes, stream.seeded)
     made = with_legend(pa.table({name: columns[name] for name in _order_of(table, columns)}), guarantee)
     origin = Origin(table, rules.to_history(), tuple(earlier), history, groups or {}, tree)
-    return Release(made, guarantee, cells, rows, suppressed, table.dropped, origin)
+    return Release(made, guarantee, cells, rows, suppressed, table.dropped + table.unnamed, origin)
+
+
+def left_out(dropped: int, unnamed: int) -> dict[str, int]:
+    """Return the facts about rows that were never grouped: without a quasi-identifier, and without a person."""
+    return {"dropped_for_missing_values": dropped, **({"left_out_without_person": unnamed} if unnamed else {})}
 
 
 def promise(

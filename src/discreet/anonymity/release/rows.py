@@ -15,7 +15,7 @@ from discreet.anonymity.growth.grid import NO_BIN, Cells
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.release import _bounds, _centers, _flat, _intervals
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
-from discreet.core import AnyArray, BoolArray, Guarantee, IntArray
+from discreet.core import AnyArray, Guarantee, IntArray
 from discreet.engines import RowWriter
 from discreet.engines.readers import column_batches
 from discreet.engines.writing import declared_values
@@ -49,11 +49,14 @@ class FrozenPartition(Protocol):
 
 @dataclass(frozen=True)
 class FoundRows:
-    """Some rows, or entries that stand for several: their places, values, and the number of rows read."""
+    """Some rows, or entries that stand for several: their places, values, and how many others were left out.
+
+    ``left_out`` counts rows without a quasi-identifier, and rows without a person.
+    """
 
     place: IntArray
     raw: dict[str, pa.Array]
-    seen: int
+    left_out: IntArray
     rows: IntArray | None = None
 
 
@@ -67,8 +70,8 @@ class DriverRows:
     names: Sequence[str]
 
     def placed(self) -> Iterator[FoundRows]:
-        for bins, kept, raw in batches(self.source, self.plan, self.names):
-            yield FoundRows(self.partition.route(bins), raw, len(kept))
+        for bins, left_out, raw in batches(self.source, self.plan, self.names):
+            yield FoundRows(self.partition.route(bins), raw, left_out)
 
     def writer(self, target: str | Path, guarantee: Guarantee, stream: noise.Generator, delivery: Delivery) -> Any:
         order = noise.RowOrder(stream) if delivery.order == "shuffled" else None
@@ -76,11 +79,11 @@ class DriverRows:
 
     def written(self, out: Any, shown: ReleasedColumns, cell_of: IntArray, n: int) -> Iterator[FoundRows]:
         """Write the rows, about ``n``, and yield the cells they are written in."""
-        for bins, kept, raw in batches(self.source, self.plan, shown.names):
+        for bins, left_out, raw in batches(self.source, self.plan, shown.names):
             own = cells_at(self.partition.route(bins), cell_of)
             rows = np.flatnonzero(own >= 0)
             out.write(shown.table(own[rows], shown.carried(rows, raw)))
-            yield FoundRows(own, raw, len(kept))
+            yield FoundRows(own, raw, left_out)
 
 
 def cells_at(place: IntArray, cell_of: IntArray) -> IntArray:
@@ -91,25 +94,29 @@ def cells_at(place: IntArray, cell_of: IntArray) -> IntArray:
 
 def batches(
     source: engines.Source, plan: TablePlan, names: Sequence[str]
-) -> Iterator[tuple[Any, BoolArray, dict[str, pa.Array]]]:
-    """Yield bins and columns of the rows that have every quasi-identifier they must, and which those are.
+) -> Iterator[tuple[Any, IntArray, dict[str, pa.Array]]]:
+    """Yield bins and columns of the rows that have every quasi-identifier they must, and a person where one is counted.
 
+    Between them is how many rows were left out (`FoundRows`); `read_table` says why those without a person are.
     Columns are as they are passed on, `declared_values`; those that say whose rows they are, as they came.
     """
     d, passed = len(plan.quasi), [name for name in names if name in plan.passed]
     wanted = plan.domain.select([*plan.quasi, *passed])
-    others = [name for name in names if name not in passed]
+    others = list(dict.fromkeys([*(n for n in names if n not in passed), *([plan.person] if plan.person else [])]))
     for coordinates, raw in column_batches(source, others, wanted, persons=plan.persons):
         bins, lost = np.empty((d, len(coordinates[0])), np.uint16), 0
         for grid, values, row in zip(plan.grids, coordinates[:d], bins, strict=True):
             lost += grid.write_bins(values, row)
         for name, values in zip(passed, coordinates[d:], strict=True):
             raw[name] = declared_values(plan.domain.column(name), values)
-        kept = (bins != NO_BIN).all(axis=0) if lost else np.ones(bins.shape[1], bool)
-        if lost:
+        read = bins.shape[1]
+        named = plan.named(raw[plan.person]) if plan.person else np.ones(read, bool)
+        kept = (bins != NO_BIN).all(axis=0) & named if lost else named
+        held, unnamed = int(kept.sum()), read - int(named.sum())
+        if held < read:
             chosen = pa.array(kept)
             bins, raw = np.ascontiguousarray(bins[:, kept]), {n: c.filter(chosen) for n, c in raw.items()}
-        yield bins, kept, raw
+        yield bins, np.array([read - held - unnamed, unnamed]), raw
 
 
 class ReleasedColumns:

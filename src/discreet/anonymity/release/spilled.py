@@ -80,6 +80,7 @@ class OutsideTable:
     plan: TablePlan
     entries: PlaceCounts
     dropped: int
+    unnamed: int
     memory: int
     _held: tuple[IntArray, ...]
     _values: dict[str, Values]
@@ -230,15 +231,16 @@ def spilled(source: engines.Source, plan: TablePlan, rules: Rules, memory: int) 
     small = all(grid.n_bins <= 256 for grid in plan.grids)
     bins = (_QUASI, np.uint8 if small else np.uint16, (len(plan.quasi),))
     found = [np.zeros(grid.n_bins, np.int64) for grid in plan.grids]
-    dropped = 0
+    gone = np.zeros(2, np.int64)
     fields = list(map(str, range(len(counter.names))))
     with RowFile(np.dtype([bins, *((name, np.int32) for name in fields)])) as file:
-        for columns, kept, raw in batches(source, plan, counter.names):
-            dropped += int(len(kept) - kept.sum())
+        for columns, left_out, raw in batches(source, plan, counter.names):
+            gone += left_out
             codes = [counter.values[name].codes(raw[name]) for name in counter.names]
             counter.add_codes(np.zeros(columns.shape[1], np.int64), codes)
             for j, own in enumerate(columns):
                 found[j] += np.bincount(own, minlength=len(found[j]))
             file.add(**{_QUASI: columns.T, **dict(zip(fields, codes, strict=True))})
         names = tuple(counter.names)
-        yield SpilledTable(plan, counter.result(), dropped, memory, tuple(found), counter.values, names, file)
+        entries, (dropped, unnamed) = counter.result(), gone.tolist()
+        yield SpilledTable(plan, entries, dropped, unnamed, memory, tuple(found), counter.values, names, file)

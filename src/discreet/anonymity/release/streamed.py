@@ -22,7 +22,7 @@ from discreet.anonymity.release.blanks import fill_in, larger_cells
 from discreet.anonymity.release.delivery import Delivery, check_key
 from discreet.anonymity.release.kept import KeptCounter, own_sensitive
 from discreet.anonymity.release.on_executors import ExecutorRows
-from discreet.anonymity.release.release import promise
+from discreet.anonymity.release.release import left_out, promise
 from discreet.anonymity.release.rows import DriverRows, FoundRows, FrozenPartition, PublishedCells, ReleasedColumns
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter, PlaceCounter, TabledCounts, enforce_table
@@ -81,12 +81,12 @@ class _Pass:
     """The counts of one pass over the rows."""
 
     def __init__(self, plan: TablePlan, counter: Counter) -> None:
-        self.counter, self.kept, self.seen = counter, KeptCounter(plan), 0
+        self.counter, self.kept, self.left_out = counter, KeptCounter(plan), np.zeros(2, np.int64)
         self.names = list(dict.fromkeys([*counter.names, *self.kept.names]))
 
     def count(self, rows: Iterator[FoundRows]) -> PlaceCounts | TabledCounts:
         for found in rows:
-            self.seen += found.seen
+            self.left_out += found.left_out
             self.counter.add(found.place, found.raw, found.rows)
             self.kept.add(found.place, found.raw, found.rows)
         return self.counter.counts()
@@ -101,7 +101,7 @@ class _Pass:
             "rows": rows,
             "cells": cells,
             "suppressed": suppressed,
-            "dropped_for_missing_values": self.seen - rows - suppressed,
+            **left_out(*self.left_out.tolist()),
             **self.kept.facts(own_sensitive(counts.sensitive, held), of_place),
         }
         return figures, reached

@@ -22,6 +22,7 @@ from discreet.anonymity.risk.rules import ReachedLevels, Rules
 from discreet.core import (
     NAMING,
     AnyArray,
+    BoolArray,
     Categorical,
     Code,
     Column,
@@ -35,6 +36,7 @@ from discreet.core import (
     with_person,
 )
 from discreet.engines.readers import read_columns
+from discreet.engines.tables import same_key
 from discreet.engines.writing import declared_type, declared_values
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
@@ -55,6 +57,11 @@ class TablePlan:
     @property
     def persons(self) -> dict[str, Column | None]:
         return {name: self.domain.column(name) for name in self.identifiers}
+
+    def named(self, persons: Any) -> BoolArray:
+        """Return which rows have a person, given the column that says so."""
+        keys = same_key(persons, self.domain.column(str(self.person)))
+        return np.asarray(keys.is_valid().to_numpy(zero_copy_only=False))
 
     @property
     def passed(self) -> list[str]:
@@ -123,8 +130,9 @@ class TablePlan:
 class Table:
     """The rows of a release: ``bins`` (columns by rows) on the grids, and the columns ``others`` that are passed on.
 
-    ``kept`` are the numbers of the input rows that are here, ``dropped`` counts those without a quasi-identifier.
-    ``over`` counts rows beyond the most that a person may have, ``choice`` is the key that chose among them.
+    ``kept`` are the numbers of the input rows that are here, ``dropped`` counts those without a quasi-identifier and
+    ``unnamed`` those without a person. ``over`` counts rows beyond the most that a person may have, ``choice`` is the
+    key that chose among them.
     """
 
     plan: TablePlan
@@ -135,6 +143,7 @@ class Table:
     others: pa.Table
     dropped: int
     identifiers: pa.Table
+    unnamed: int = 0
     over: int = 0
     choice: str = ""
 
@@ -199,7 +208,11 @@ class PlaceCounts:
 
 
 def read_table(data: Any, plan: TablePlan) -> Table:
-    """Read a table: one pass over the declared columns, one over what says whose rows they are."""
+    """Read a table: one pass over the declared columns, one over what says whose rows they are.
+
+    Where persons are counted, rows without a person are left out: they may belong to anyone, also to someone who is in
+    the group already, so they would make neither k nor a bound on the rows per person true.
+    """
     source = engines.open(data, plan.domain)
     d, passed = len(plan.quasi), [plan.domain.column(name) for name in plan.passed]
     wanted = plan.domain.select([*plan.quasi, *plan.passed])
@@ -212,16 +225,18 @@ def read_table(data: Any, plan: TablePlan) -> Table:
         for column, coordinates, held in zip(passed, columns[d:], found, strict=True):
             held.append(declared_values(column, coordinates))
     bins = pieces[1] if len(pieces) == 2 else np.concatenate(pieces, axis=1)
-    kept = np.flatnonzero((bins != NO_BIN).all(axis=0)) if lost else np.arange(bins.shape[1])
+    identifiers = read_columns(source, list(plan.identifiers), plan.persons)
+    named = plan.named(identifiers.column(plan.person)) if plan.person else np.ones(bins.shape[1], bool)
+    kept = np.flatnonzero((bins != NO_BIN).all(axis=0) & named) if lost else np.flatnonzero(named)
     others = pa.table({c.name: pa.chunked_array(held, declared_type(c)) for c, held in zip(passed, found, strict=True)})
     whole = len(kept) == bins.shape[1]
     others = others if whole else others.take(pa.array(kept))
-    identifiers = read_columns(source, list(plan.identifiers), plan.persons)
     identifiers = identifiers if whole else identifiers.take(pa.array(kept))
     binned = bins if whole else np.ascontiguousarray(bins[:, kept])
     coded = tuple(code_column(plan.domain, name, others[name]) for name in plan.sensitive)
     target = code_column(plan.domain, plan.target, others[plan.target]) if plan.target else None
-    return Table(plan, binned, kept, coded, target, others, bins.shape[1] - len(kept), identifiers)
+    unnamed = int((~named).sum())
+    return Table(plan, binned, kept, coded, target, others, bins.shape[1] - len(kept) - unnamed, identifiers, unnamed)
 
 
 def _refuse_naming(roles: Mapping[str, str], **passed_on: tuple[str, ...]) -> None:

@@ -138,7 +138,7 @@ class Counter:
         told = [n for n in self._plan.sensitive if n in own]
         coded = tuple(self.values[n].coded(self._plan.domain, n, own[n]) for n in told)
         persons = None
-        if whose := self._plan.person:  # rows without a person count as one more person
+        if whose := self._plan.person:  # rows without a person were left out; declared texts like "nan" have no key
             persons = np.where(own[whose] < 0, len(self.values[whose]), own[whose])
         return PlaceCounts(place, coded, persons, rows)
 

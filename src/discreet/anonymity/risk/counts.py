@@ -67,10 +67,12 @@ class Entries:
         return join(columns, len(self.counts))
 
     def persons(self, classes: IntArray, name: str | None) -> IntArray:
-        """Return for every entry the rows of its class, or its different persons."""
+        """Return for every entry the rows of its class, or its persons, at least one: missing ones are none."""
         if name is None:
             return total(classes, self.counts)[classes]
-        return persons_by_class(classes, self.codes[name], int(classes.max()) + 1)[classes]
+        named = self.codes[name] != MISSING
+        found = persons_by_class(classes[named], self.codes[name][named], int(classes.max()) + 1)
+        return np.maximum(found, 1)[classes]
 
     def separations(self, classes: IntArray) -> dict[str, dict[str, float]]:
         """Return how well each quasi-identifier, and all together under ``*``, distinguish rows."""

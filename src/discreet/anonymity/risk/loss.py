@@ -270,7 +270,8 @@ def fitness_of(released: pa.Table, guarantee: Guarantee) -> Fitness:
     facts, names = guarantee.parameters, released.column_names
     columns = [c for c in guarantee.domain or () if set(printed_columns(c.name, names)) <= set(names)]
     unknown = () if facts.get("output", "interval") == "interval" else facts.get("quasi_identifiers", ())
-    left, rows = facts.get("suppressed", 0) + facts.get("dropped_for_missing_values", 0), max(len(released), 1)
+    reasons = ("suppressed", "dropped_for_missing_values", "left_out_without_person")
+    left, rows = sum(facts.get(reason, 0) for reason in reasons), max(len(released), 1)
 
     @cache
     def right(at: int) -> FloatArray:

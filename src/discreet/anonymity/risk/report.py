@@ -292,8 +292,9 @@ def risk(
         The l of recursive (c, l)-diversity.
     person : str, optional
         The column that identifies the person of a row: k, uniqueness and probabilities then count the distinct persons
-        of a class. Rows without a person count as one person. ``7``, ``" 7"``, ``7.0`` and ``07`` are one person, so k
-        can be too small, never too large (`discreet.engines.tables.same`).
+        of a class. A row without a person may belong to any of them, so it hides no one and is not counted as a person.
+        ``7``, ``" 7"``, ``7.0`` and ``07`` are one person, so k can be too small, never too large
+        (`discreet.engines.tables.same`).
     original : data frame, Arrow table or path, optional
         The records that the table was made from: gives the information loss of occurring values, which is not private.
     weight : str, optional
@@ -354,6 +355,8 @@ def risk(
         chances = individual_risk(own, share)
         estimated = {"weight": weight, "people": people, **summary(chances, entries.counts, level)}
         notes = (_NORMALISED.format(weight),) if people < 1.5 * entries.n else ()
+    if whose and (unnamed := int(entries.counts[entries.codes[whose[0]] < 0].sum())):
+        notes += (f"Rows without a value in {person!r}: {unnamed:,}. They hide no one and count as no person.",)
     met = household_risk(chances, entries.counts, entries.codes[homes[0]], level) if homes else None
     return RiskReport(
         rows=entries.n,

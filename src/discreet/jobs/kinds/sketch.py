@@ -32,7 +32,7 @@ def _together(job: Any) -> None:
     if given.get("mechanism", "auto") == "auto":
         if "epsilon" not in given:
             raise KIND.wrong("epsilon", None, "given for an automatic choice")
-        if "domain" not in given and "domain_size" not in given:
+        if not {"domain", "domain_size", "set"} & set(given):
             raise KIND.wrong("domain", None, "given for an automatic choice")
     if "users" in given and "column" not in given:
         raise KIND.wrong("column", None, "given together with 'users'")

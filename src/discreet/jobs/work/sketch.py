@@ -1,6 +1,6 @@
 """The work of the jobs of local privacy."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from inspect import signature
 from pathlib import Path
@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import local, noise
-from discreet.core import NewFile, read_whole, write_whole
+from discreet.core import NewFile, nearest, read_whole, write_whole
+from discreet.engines import open as open_table
 from discreet.engines import texts, write_table
-from discreet.errors import DataSourceError, FormatError
+from discreet.errors import DataSourceError, FormatError, InvalidArgument
 from discreet.jobs.charging import PaidReports, check_reserved, repeated, reserved, standing
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.files import finish, read_lines
@@ -48,22 +49,28 @@ def check(job: Job) -> None:
         _plan(job)
 
 
-def build(job: Job) -> Mechanism:
-    """Make the mechanism of a job; its name may be "auto" or a file with parameters."""
+def build(job: Job, without: Sequence[str] = ()) -> Mechanism:
+    """Make the mechanism of a job; its name may be "auto" or a file with parameters, but not one of ``without``."""
     given, wrong = job.parameters, job.declared.wrong
     name, values = given.get("mechanism", "auto"), given.get("domain")
     labels: Any = given.get("domain_size")
     if values is not None:
         labels = read_lines(job.place(values)) if isinstance(values, str) else list(values)
-    if job.place(name).is_file():
+    stored = job.place(name).is_file()
+    if (chosen := given.get("set")) and (stored or name == "auto"):
+        expected = f"left out: {'the file has all settings' if stored else 'the mechanism is chosen with its settings'}"
+        number = not stored and labels is None and set(chosen) <= {f.name for f in fields(local.SquareWave)}
+        raise wrong("set", ", ".join(chosen), expected, ("mechanism", local.SquareWave.NAME) if number else None)
+    if stored:
         return read_parameters(job.place(name))
     if name == "auto":
         size = labels if isinstance(labels, int) else len(labels)
         return local.plan(given["epsilon"], size, given.get("reports", 100_000)).best.make(labels)
-    kinds = mechanisms()
+    kinds = {each: kind for each, kind in mechanisms().items() if each not in without}
     if name not in kinds:
-        listed = ", ".join(sorted(kinds))
-        raise wrong("mechanism", name, f"'auto', a file, or one of {listed}")
+        listed, meant = ", ".join(sorted(kinds)), nearest(name, sorted(kinds))
+        fix: Any = None if meant is None else ("mechanism", meant)
+        raise wrong("mechanism", name, f"'auto', a file, or one of {listed}", fix)
     kind = kinds[name]
     wanted = {f.name: f for f in fields(kind)}
     settings = {"epsilon": given.get("epsilon"), "domain": labels, "key": given.get("key")}
@@ -71,9 +78,13 @@ def build(job: Job) -> Mechanism:
     for setting, value in given.get("set", {}).items():
         if setting not in wanted or setting in _OWN:
             options = [n for n in wanted if n not in _OWN]
-            fix = (("set", {"width": 1024})) if "width" in options or not options else None
-            raise wrong("set", f"{setting}={value}", f"name=value with a name of {name}: {', '.join(options)}", fix)
-        settings[setting] = _setting(str(value), str(wanted[setting].type))
+            meant = nearest(setting, [n for n in options if n not in given["set"]])
+            fix = "leaving it out" if meant is None else ("set", {meant: value})
+            listed = f"a name of {name}: {', '.join(options)}" if options else f"settings; {name} has none"
+            raise wrong("set", f"{setting}={value}", f"name=value with {listed}", fix)
+        settings[setting] = _setting(str(value), wanted[setting].type)
+        if kind is local.MeanVector and setting in ("low", "high") and not isinstance(settings[setting], tuple):
+            settings[setting] = (settings[setting],)  # the bound of a single number
     if "alphabet" in wanted and settings.get("bits") is None:
         # Digits are common in files, whose values are not inspected.
         settings.setdefault("alphabet", "alphanumeric")
@@ -87,9 +98,42 @@ def build(job: Job) -> Mechanism:
     ]
     if absent:
         about = absent[0] if absent[0] in _OWN else "set"
-        fix = None if about != "set" else (("set", {absent[0]: 1}))
-        raise wrong(about, None, f"given for {name}" if about != "set" else f"given with {absent[0]} for {name}", fix)
-    return kind(**settings)
+        more = [n for n in absent if n not in _OWN]
+        fix = None if about != "set" else ("set", {n: _example(n, name, settings) for n in more})
+        said = f"given for {name}" if about != "set" else f"given with {' and '.join(more)} for {name}"
+        raise wrong(about, None, said, fix)
+    try:
+        return kind(**settings)
+    except InvalidArgument as error:
+        if error.name not in given.get("set", {}):
+            raise
+        # In Python the suggestion is "low=0.0"; here it is a value of --set.
+        meant, _, value = error.fix.partition("=")
+        value = value.strip("'[]()").replace(", ", ",")
+        fix = ("set", {meant: value}) if meant in wanted and value else "another value"
+        was = f"{error.name}={given['set'][error.name]}"
+        raise wrong("set", was, f"given with {error.name} {error.expected}", fix) from None
+
+
+def _example(name: str, mechanism: str, settings: Mapping[str, Any]) -> Any:
+    """Return a value that works for a parameter that must be given, next to those that are."""
+    if name not in ("low", "high"):
+        return {"f": 0.5, "p": 0.5, "q": 0.75}.get(name, 1)
+    other = settings.get("high" if name == "low" else "low")
+    each = other if isinstance(other, tuple) else (other,)
+    found = [_bound(name, one, settings.get("scale") == "log") for one in each]
+    if mechanism == local.MeanVector.NAME and other is None:
+        found = found * 2
+    return ",".join(f"{one:g}" for one in found)
+
+
+def _bound(name: str, other: Any, log: bool) -> float:
+    """Return a bound that goes with the other one."""
+    if not isinstance(other, (int, float)):
+        return {"low": 1.0 if log else 0.0, "high": 100.0}[name]
+    if log:
+        return other / 1000 if name == "low" else other * 1000
+    return float(other - max(1, abs(other)) if name == "low" else other + max(1, abs(other)))
 
 
 def _sketch(job: Job) -> JobResult:
@@ -172,12 +216,16 @@ def _asked(job: Job) -> list[Any] | None:
     return read_lines(job.place(values)) if isinstance(values, str) else values
 
 
-def _setting(text: str, kind: str) -> Any:
+def _setting(text: str, kind: Any) -> Any:
     """Read a parameter by the type of its field: a text, a list separated by commas, or a number."""
-    if kind.startswith("str"):
+    # A module may keep its annotations as text.
+    named = kind if isinstance(kind, str) else kind.__name__ if isinstance(kind, type) else str(kind)
+    named = named.removeprefix("typing.")
+    if named.startswith("str"):
         return text
-    if kind.startswith("tuple") or (kind == "Any" and "," in text):
-        return tuple(_setting(part, "") for part in text.split(","))
+    bare = text.strip().removeprefix("[").removesuffix("]")
+    if named.startswith("tuple") or (named == "Any" and ("," in text or bare != text.strip())):
+        return tuple(_setting(part.strip(), "") for part in bare.split(","))
     for read in (int, float):
         try:
             return read(text)
@@ -199,16 +247,19 @@ def encode(job: Job, mechanism: Mechanism, output: Path) -> dict[str, Any]:
     stream, n = noise.generator(job.parameters.get("seed")), 0
     users = job.parameters.get("users")
     wanted = [job.parameters[name] for name in ("column", "users") if name in job.parameters]
+    vector = isinstance(mechanism, local.MeanVector)
+    if vector and not str(job.data).lower().endswith(".txt"):  # a column per number: those named, or all
+        wanted = wanted[0].split(",") if wanted else list(open_table(str(job.table(job.data))).names)
     if wanted and str(job.data).lower().endswith(".txt"):
         expected = "left out: a .txt file has one value per line and no columns"
         raise job.declared.wrong(
             "column", wanted[0], expected, lambda say: f"leaving {say('column')} out, or a CSV file"
         )
     extra = _memory(job, mechanism)
-    held = reserved(job, mechanism.guarantee, wanted[:1])
+    held = reserved(job, mechanism.guarantee, wanted if vector else wanted[:1])
     with NewFile(output) as out:
         for batch in texts(job.table(job.data), wanted):
-            values = _values(mechanism, batch[0])
+            values = np.column_stack([_floats(each) for each in batch]) if vector else _values(mechanism, batch[0])
             people = None if users is None else batch[1].to_pylist()
             reports = mechanism.encode(values, users=people, rng=stream, **extra)
             out.file.write(reports.to_bytes())
@@ -240,12 +291,17 @@ def _memory(job: Job, mechanism: Mechanism) -> dict[str, Any]:
 def _values(mechanism: Mechanism, column: pa.Array) -> Any:
     """Return whole numbers for mechanisms over numbered values, text for others."""
     if _numbered(mechanism):
-        from discreet.engines.tables import numbers_of_text
-
-        numbers = numbers_of_text(column.cast(pa.large_binary()))
+        numbers = _floats(column)
         whole = np.isfinite(numbers) & (numbers == np.floor(numbers)) & (np.abs(numbers) < 2**53)
         return np.where(whole, numbers, -1).astype(np.int64)
     return column
+
+
+def _floats(column: pa.Array) -> Any:
+    """Return the numbers of a text column; a text that is not a number is missing."""
+    from discreet.engines.tables import numbers_of_text
+
+    return numbers_of_text(column.cast(pa.large_binary()))
 
 
 def _numbered(mechanism: Mechanism) -> bool:

@@ -220,7 +220,8 @@ def _figures(release: Any, target: Path, table: Any, quasi: list[str]) -> dict[s
     """Return rows, those left out, and by sensitive column the share in groups with a single value, and blanks."""
     facts = release.guarantee.parameters
     gone = facts["dropped_for_missing_values"]
-    out = facts["suppressed"] + gone + facts.get("left_out_over_most_rows", 0)
+    more = ("left_out_without_person", "left_out_over_most_rows")
+    out = facts["suppressed"] + gone + sum(facts.get(name, 0) for name in more)
     told = {"file": str(target), "rows": len(release), "left_out": out, "without_value": gone}
     secret, blank = list(facts["reached"].get("l", ())), Counter[str]()
     for _, columns in column_batches(engines.open(table), secret) if secret else ():

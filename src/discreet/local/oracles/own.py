@@ -31,6 +31,8 @@ from discreet.noise.stream import enclose_exp
 _MOST_TOTAL, _MOST_CELLS = 2**48, 2**16
 #: Bits of the larger weight of `OwnOracle.odds`.
 _SCALE = 32
+#: The largest condition number of the equations that are solved: beyond, values are not told apart.
+_MOST_CONDITION = 1e9
 
 
 @dataclass(frozen=True)
@@ -102,14 +104,22 @@ class OwnOracle(OneNumber, Oracle):
     def __post_init__(self) -> None:
         super().__post_init__()
         d = self.choices.size
-        table = [self.probabilities(x) for x in range(d)] if self.weights is None else self.weights
-        self._set(weights=_read_table(table, d))
+        # Errors name what the user wrote: methods of a class, or the table itself.
+        table, spoken, names = self.weights, self.supports, ["weights", "supports"]
+        if table is None:
+            table, names[0] = [_listed(self.probabilities(x)) for x in range(d)], "probabilities"
+        self._set(weights=_read_table(names[0], table, d))
         reports = len(self.weights[0])
-        spoken = [self.support(y) for y in range(reports)] if self.supports is None else self.supports
-        self._set(supports=_read_support(spoken, reports, d))
+        if spoken is None:
+            spoken, names[1] = [_listed(self.support(y)) for y in range(reports)], "support"
+        self._set(supports=_read_support(names[1], spoken, reports, d))
         if not within(self.randomiser.ratio({}), self._exact):
             worst = float(self.randomiser.ratio({}))
-            raise InvalidArgument("weights", f"a ratio of {worst:g}", f"at most e^epsilon for epsilon {self._exact}")
+            raise InvalidArgument(names[0], f"a ratio of {worst:g}", f"at most e^epsilon for epsilon {self._exact}")
+        # Devices must not pay for reports that tell nothing. With fewer reports than values, some look the same.
+        if reports < d or np.linalg.cond(self._expected) > _MOST_CONDITION:
+            expected = f"such that reports tell all {d} values apart, together with {names[1]}"
+            raise InvalidArgument(names[0], f"{reports} reports that do not", expected)
 
     # ---- what you write
 
@@ -161,10 +171,6 @@ class OwnOracle(OneNumber, Oracle):
     @cached_property
     def _worth(self) -> FloatArray:
         """What a report (rows) adds to the estimate of a value (columns): on average 1 for its own, else 0."""
-        if np.linalg.cond(self._expected) > 1e9:
-            raise InvalidArgument(
-                "supports", "values that no report tells apart", "support that differs between values"
-            )
         return np.asarray(self._spoken @ np.linalg.inv(self._expected))
 
     @cached_property
@@ -198,25 +204,28 @@ class OwnOracle(OneNumber, Oracle):
         return hash((self.NAME, self.weights))
 
 
-def _read_table(table: Any, values: int) -> tuple[tuple[int, ...], ...]:
+def _listed(row: Any) -> Any:
+    """Return an array as a list of whole numbers; others as they are."""
+    return row.tolist() if isinstance(row, np.ndarray) else row
+
+
+def _read_table(name: str, table: Any, values: int) -> tuple[tuple[int, ...], ...]:
     if not isinstance(table, (list, tuple)) or not all(isinstance(row, (list, tuple)) for row in table):
-        raise InvalidType("weights", type(table).__name__, "lists of whole numbers, one per value", "[[3, 1], [1, 3]]")
+        raise InvalidType(name, type(table).__name__, "lists of whole numbers, one per value", "[[3, 1], [1, 3]]")
     rows = tuple(tuple(row) for row in table)
     if len(rows) != values or len({len(row) for row in rows}) != 1 or not 2 <= len(rows[0]) <= _MOST_CELLS // values:
         expected = f"{values} rows of one length, from 2 to {_MOST_CELLS // values}"
-        raise InvalidArgument("weights", f"{len(rows)} rows", expected)
+        raise InvalidArgument(name, f"{len(rows)} rows", expected)
     for weight in (weight for row in rows for weight in row):
         if isinstance(weight, bool) or not isinstance(weight, int) or weight < 1:
-            raise InvalidArgument("weights", weight, "made of whole numbers from 1 on")
+            raise InvalidArgument(name, weight, "made of whole numbers from 1 on")
     sums = {sum(row) for row in rows}
     if len(sums) > 1 or max(sums) > _MOST_TOTAL:
-        raise InvalidArgument(
-            "weights", f"rows with sums from {min(sums)} to {max(sums)}", "rows of one sum up to 2**48"
-        )
+        raise InvalidArgument(name, f"rows with sums from {min(sums)} to {max(sums)}", "rows of one sum up to 2**48")
     return rows
 
 
-def _read_support(supports: Any, reports: int, values: int) -> tuple[tuple[int, ...], ...]:
+def _read_support(name: str, supports: Any, reports: int, values: int) -> tuple[tuple[int, ...], ...]:
     fit = isinstance(supports, (list, tuple)) and all(isinstance(one, (list, tuple)) for one in supports)
     rows = tuple(tuple(one) for one in supports) if fit else ()
     good = all(
@@ -225,7 +234,5 @@ def _read_support(supports: Any, reports: int, values: int) -> tuple[tuple[int, 
         for before, v in zip((-1, *row), row, strict=False)
     )
     if len(rows) != reports or not good:
-        raise InvalidArgument(
-            "supports", "given", f"for each of the {reports} reports, ascending numbers below {values}"
-        )
+        raise InvalidArgument(name, "given", f"for each of the {reports} reports, ascending numbers below {values}")
     return rows

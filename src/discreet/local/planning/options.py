@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from discreet.errors import InvalidType
 from discreet.local.mechanism import Mechanism
 from discreet.local.oracles.direct import DirectResponse
 from discreet.local.oracles.hadamard_response import HadamardResponse
 from discreet.local.oracles.local_hashing import LocalHashing
+from discreet.local.oracles.own import OwnOracle
 from discreet.local.oracles.projective import MOST_POINTS, ProjectiveGeometry, is_prime
 from discreet.local.oracles.subset import SubsetSelection
 from discreet.local.oracles.unary import UnaryEncoding
@@ -83,6 +85,9 @@ def options(wish: PlanGoal) -> Iterator[Option]:
 
 def own_option(kind: Any, wish: PlanGoal) -> Option:
     """Return an oracle of the user's own, by its class."""
+    if not isinstance(kind, type) or not issubclass(kind, OwnOracle):
+        named = "MyOracle" if isinstance(kind, type) or not isinstance(kind, OwnOracle) else type(kind).__name__
+        raise InvalidType("own", kind, "a list of classes derived from OwnOracle, not of objects", f"own=[{named}]")
     counters = kind(wish.epsilon, wish.domain_size)._counters
     work = 1, 1, counters * wish.domain_size, counters
     return _of_domain(kind, wish, work, notes=f"{kind.__name__}, an oracle of your own")

@@ -23,6 +23,8 @@ INNER, OUTER, _BATCH = b"discreet frame 1", b"discreet shuffle 1", b"discreet ba
 #: Most bytes of a batch.
 MOST_BATCH = 1 << 24
 _KEYS, _DAY = ("collector", "shuffler"), 86_400
+#: Clients in every language read denominators below this.
+_LONGEST = 10**400
 
 
 class Shuffle(DeclaredValue):
@@ -58,9 +60,11 @@ class Shuffle(DeclaredValue):
         for name, value in values.items():
             object.__setattr__(self, name, value)
         if self.honest > self.batch:
-            raise InvalidArgument("honest", self.honest, f"at most the batch, {self.batch}", f"honest={self.batch}")
-        if self.delta * self.honest >= 1:
-            raise InvalidArgument("delta", float(self.delta), f"below 1/honest, 1/{self.honest}", "delta=1e-6")
+            fix = f"honest={max(2, self.batch // 2)}"  # not all of a batch: some may be false
+            raise InvalidArgument("honest", self.honest, f"at most the batch, {self.batch}", fix)
+        if self.delta * self.honest >= 1 or self.delta.denominator >= _LONGEST:
+            expected = f"below 1/honest, 1/{self.honest}, with at most 400 digits"
+            raise InvalidArgument("delta", float(self.delta), expected, "delta=1e-6")
         for name in _KEYS:
             key = getattr(self, name)
             if len(key) != 64 or set(key) - set("0123456789abcdef"):

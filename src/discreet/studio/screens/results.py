@@ -124,7 +124,8 @@ def _reached(facts: dict[str, Any]) -> dict[str, Any] | None:
         asked = wanted.get(name)
         least = (asked.get("least", asked.get("most")) if isinstance(asked, dict) else asked) if asked else None
         rows.append((name, column, least, reached[name][column]))
-    more = {"over": told.get("left_out_over_most_rows"), "blanked": told.get("blanked")}
+    counted = {"unnamed": "left_out_without_person", "over": "left_out_over_most_rows", "blanked": "blanked"}
+    more = {name: told.get(fact) for name, fact in counted.items()}
     return {
         "more": {name: n for name, n in more.items() if n}, "rows": rows,
         "released": facts["release"]["rows"], "suppressed": told.get("suppressed", 0),

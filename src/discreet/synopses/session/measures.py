@@ -41,6 +41,9 @@ special = later("scipy.special")
 _STEPS, _FINEST_SUM, _FINEST_MEAN = 2**16, 2**32, 2**30
 #: Quantiles are looked for in so many cells of so many parts, with counts of a binary tree over the cells.
 _CELLS, _PARTS = 2**10, 2**4
+#: Variance that rounding a weight to whole copies adds, at most, for each copy of rows with at least one: f(1 - f) of
+#: 1 + f, with f the fraction.
+_ROUNDED = 3 - 2 * math.sqrt(2)
 #: Distinct values that are told apart at most.
 _MOST_VALUES = 2**20
 #: Parts of a range whose ends are tested together for the interval of a quantile.
@@ -80,6 +83,12 @@ class Rows:
     @property
     def column(self) -> Any:
         return self.groups.known.columns[self.at]
+
+    @property
+    def rounding(self) -> float:
+        """The variance, for each copy, of rounding weights to copies; 0 where weights are whole."""
+        weights = self.opening.weights
+        return 0.0 if weights is None or weights.step == 1 else _ROUNDED
 
     def counts(self, edges: FloatArray) -> Any:
         """Return a function that counts rows by group and by cells of the column."""
@@ -142,8 +151,9 @@ class Count(Measure):
     def take(self, rows: Rows, price: Price) -> Found:
         groups = rows.groups if rows.at < 0 else replace(rows.groups, present=(rows.at,))
         found = rows.gate.counts(self.label, lambda: rows.opening.source.count(groups).dense(), price, apart=rows.apart)
-        step = rows.opening.step
-        return _numbers(step * found.values.astype(np.float64), found.law, step, count=True)
+        step, number = rows.opening.step, found.values.astype(np.float64)
+        rounded = step * np.sqrt(rows.rounding * np.maximum(number, 0))
+        return _numbers(step * number, found.law, step, rounded, count=True)
 
 
 @dataclass(frozen=True)
@@ -211,7 +221,10 @@ class Sum(Measure):
         found = rows.gate.numbers(self.label, steps, price, moves, "parallel", apart=rows.apart)
         unit = float(step) * rows.opening.step
         value = np.array([float(int(v) * step) for v in found.values]) * rows.opening.step
-        return _numbers(value, found.law, unit)
+        # Σ w x² is at most the farther bound times |Σ w x|, unless values have both signs: then it is not known.
+        most = float(max(map(abs, (low, high)))) * np.abs(value) if low >= 0 or high <= 0 else np.inf
+        rounded = np.sqrt(rows.rounding * rows.opening.step * most) if rows.rounding else 0.0
+        return _numbers(value, found.law, unit, rounded)
 
 
 @dataclass(frozen=True)
@@ -266,6 +279,7 @@ class Mean(Measure):
         ratio = np.clip(added / np.maximum(number, 1), -1, 1)
         error = np.minimum(half * noise * np.sqrt(1 + ratio**2) / np.maximum(number, 1), half)
         rounded = grid.rounded * float(grid.step)
+        copied = half * np.sqrt(rows.rounding * (1 - ratio**2) / np.maximum(number, 1))
 
         def ends(level: float) -> tuple[FloatArray, FloatArray]:
             """Return the means m that the noise of sum - m number does not contradict (Fieller 1954)."""
@@ -277,7 +291,8 @@ class Mean(Measure):
                 for _ in range(60):  # a contraction: far grows by less than the number of rows
                     m = np.clip((added + sign * np.interp(np.abs(m), at, far)) / np.maximum(number, least), -1, 1)
                 m = np.where(number > far[-1], m, sign)
-                made.append(np.clip(middle + half * m + sign * rounded, low, high))
+                by = np.hypot(half * (m - ratio), normal_width(level) * copied) + rounded
+                made.append(np.clip(middle + half * ratio + sign * by, low, high))
             return made[0], made[1]
 
         return Found(middle + half * ratio, error, ends, _few(number, noise))
@@ -312,6 +327,8 @@ class Variance(Mean):
         error = np.minimum(most * noise * slopes / n, most)
         # A value is off by half a step, its square by two halves, and the stored square is rounded as well.
         rounded = 3 * grid.rounded / grid.far + 0.5 / grid.whole
+        found = np.clip((q + 1) / 2 - m**2, 0, 1)
+        copied = np.sqrt(rows.rounding * found * (4 - found) / n)  # (t - m)² is from 0 to 4, and its mean is found
 
         def ends(level: float) -> tuple[FloatArray, FloatArray]:
             far = _together(law, level, 3) / grid.whole
@@ -320,13 +337,13 @@ class Variance(Mean):
             near = np.maximum(np.abs(added) - far, 0) / many
             wide = (np.abs(added) + far) / few
             least, largest = square[0] - np.minimum(wide, 1) ** 2, np.minimum(square[1], 1) - near**2
-            known = number - far >= 1
+            known, by = number - far >= 1, rounded + normal_width(level) * copied
             return (
-                np.where(known, most * np.clip(least - rounded, 0, 1), 0.0),
-                np.where(known, most * np.clip(largest + rounded, 0, 1), most),
+                np.where(known, most * np.clip(least - by, 0, 1), 0.0),
+                np.where(known, most * np.clip(largest + by, 0, 1), most),
             )
 
-        return Found(most * np.clip((q + 1) / 2 - m**2, 0, 1), error, ends, _few(number, noise))
+        return Found(most * found, error, ends, _few(number, noise))
 
 
 @dataclass(frozen=True)
@@ -410,16 +427,17 @@ class Quantiles(Measure):
             for j, q in enumerate(shares):
                 excess = below - q * number
                 # A line's rank is a sum of some nodes, the whole is another: tails of their sum are no wider than this.
-                error = np.sqrt(law.variance * (used + q**2 * used[-1]))
+                copied = rows.rounding * q * (1 - q) * np.maximum(number, 0)
+                error = np.sqrt(law.variance * (used + q**2 * used[-1]) + copied)
                 far = wide(1 - missed) * error
-                possible = (excess[:, :-1] <= far[:-1]) & (excess[:, 1:] >= -far[1:])
+                possible = (excess[:, :-1] <= far[:, :-1]) & (excess[:, 1:] >= -far[:, 1:])
                 none = ~possible.any(axis=1)
                 start = np.where(none, 0, possible.argmax(axis=1))
                 stop = np.where(none, parts, parts - possible[:, ::-1].argmax(axis=1))
                 # Where noise is wide, some far line passes by chance. So every coarse line that is surely too low ends
                 # the interval from below, and one that is too high from above: one-sided tests, all of them together.
                 if len(coarse):
-                    sure = wide(1 - 2 * missed / len(coarse)) * error[coarse]
+                    sure = wide(1 - 2 * missed / len(coarse)) * error[:, coarse]
                     low = np.where(excess[:, coarse] < -sure, coarse, 0).max(axis=1)
                     high = np.where(excess[:, coarse] > sure, coarse, parts).min(axis=1)
                     start, stop = np.maximum(start, low), np.minimum(stop, high)
@@ -533,13 +551,15 @@ def _few(number: FloatArray, noise: float) -> BoolArray:
     return np.asarray(number < max(3 * noise, 1))
 
 
-def _numbers(value: FloatArray, law: Law, unit: float, *, count: bool = False, most: float = math.inf) -> Found:
-    """Return figures that have independent noise, ``unit`` per whole number."""
+def _numbers(
+    value: FloatArray, law: Law, unit: float, rounded: Any = 0.0, *, count: bool = False, most: float = math.inf
+) -> Found:
+    """Return figures that have independent noise, ``unit`` per whole number, and errors of rounded weights."""
     error = np.full(len(value), unit * math.sqrt(law.variance))
     least = 0.0 if math.isfinite(most) else -math.inf
 
     def ends(level: float) -> tuple[FloatArray, FloatArray]:
-        by = unit * reach(law, level)
+        by = np.hypot(unit * reach(law, level), normal_width(level) * rounded)
         return np.clip(value - by, least, most), np.clip(value + by, least, most)
 
     return Found(value, error, ends, _few(value, float(error[0])) if count and len(error) else None)

@@ -89,7 +89,8 @@ class QuerySession:
 
     If the domain has a column of role ``weight``, all answers are weighted: counts and sums by the weights, means and
     quantiles of the weighted rows. A row counts as up to 64 copies (`discreet.engines.persons.weighted`), so all of
-    this is said of copies at ε/64, and a count has the noise of the declared maximum weight over ε.
+    this is said of copies at ε/64, and a count has the noise of the declared maximum weight over ε. Intervals allow for
+    rounding to copies if rows weigh at least a 64th of the maximum; a sum of values of both signs then has no ends.
 
     Which rows a condition leaves out is decided row by row. Whether a question is refused depends on arguments, schema
     and account alone.

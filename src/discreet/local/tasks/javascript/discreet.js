@@ -892,6 +892,9 @@ export class Client {
     // Before anything is charged: a key of low order hides nothing, and an old browser cannot seal.
     if (task.shuffle) await seal(task.shuffle, digest, utf8("")).catch(() => refuse("cannot be sealed here"));
     const device = new Device(task, content?.split(/\r?\n/).filter(Boolean));
+    // Two batches must fit into a request; a larger one is never forwarded.
+    if (task.shuffle?.batch > 2 ** 23 / (65 + (await device.report(null, new Coins(), random(32))).length))
+      refuse("asks for too large a batch");
     state.tasks[digest] ??= { question, name: task.name, subject, text, reports: 0 };
     this.devices.set(question, device);
     return device;
