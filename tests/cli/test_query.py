@@ -65,7 +65,10 @@ def test_a_written_answer_has_a_guarantee_a_signature_and_an_entry(
         given = [table, "--account", account.path, "--key", tmp_path / "o.key.pub"]
         assert exit_code("verify", *given) == 0
         assert independent().main(list(map(str, given))) == 0
-    assert exit_code("query", tmp_path / "t.csv", query, *words, "--bins", "age=17,40,90", "--sign", "o.key") == 2
+    alone = ["--bins", "age=17,40,90", "--sign", tmp_path / "o.key"]
+    assert exit_code("query", tmp_path / "t.csv", query, *words, *alone) == 2
+    assert "used with a table that is written; try --output answer.csv" in " ".join(capsys.readouterr().err.split())
+    assert float(dc.Account(account.path).remaining) == 1
     # A paid answer is not written over, and a changed one is found.
     table = tmp_path / "answer.csv"
     assert exit_code("query", tmp_path / "t.csv", QUERY, *words, "-o", table) == 2

@@ -896,3 +896,10 @@ def test_an_edited_price_is_said_in_decimals(here: Path) -> None:
     said = contradictions(judged(here, "syn.csv", key=""))
     assert "the guarantee does not add up: epsilon is 1, and 0.5 is stated" in said
     assert "/" not in said
+
+
+def test_a_signature_is_not_called_a_page(here: Path) -> None:
+    told = "".join(output("report", here / "safe.csv", "-o", here / "p.html", "--sign", here / "office.key").split())
+    assert f"Page{here / 'p.html'}(openitinabrowser)" in told
+    assert f"Signature{here / 'p.html.signature.json'}" in told
+    assert told.count("openitinabrowser") == 1

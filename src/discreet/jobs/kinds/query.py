@@ -29,8 +29,6 @@ def _together(job: Any) -> None:
     if ("epsilon" in given) == ("error" in given):
         expected = "left out with error" if "error" in given else "given, or the error that is wanted"
         raise KIND.wrong("epsilon", given.get("epsilon"), expected)
-    if "sign" in given and "table" not in job.outputs:
-        raise KIND.wrong("sign", given["sign"], "used with a table that is written", ("table", "answer.csv"))
     if "keys" in given and "delta" not in given:
         raise KIND.wrong("delta", None, "given with private keys")
 

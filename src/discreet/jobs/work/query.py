@@ -49,6 +49,9 @@ def run(job: Job) -> JobResult:
 
 def check(job: Job) -> None:
     """Check everything but the data."""
+    if "sign" in job.parameters and "table" not in job.outputs:
+        expected, fix = "used with a table that is written", ("table", "answer.csv")
+        raise job.declared.wrong("sign", job.parameters["sign"], expected, fix)
     if "table" in job.outputs:
         check_target(job.places()["table"], promised=True)
     if job.schema is not None:
