@@ -653,6 +653,7 @@ class Signature:
         return self.listed(thing)[1] and (beside is None or sha256(beside) in digests)
 def public_key(path):
     try:
+        need(b"PRIVATE KEY" not in read(path), "this is a private key; name the file that ends in .pub")
         value = fits(parsed(read(path)), SHAPES["key"], "the key")
         need((value["format"], value["algorithm"]) == ("discreet.key", "ed25519"), "it is not a public key")
         need(value["fingerprint"] == sha256(bytes.fromhex(value["public_key"])), "its fingerprint is another")
@@ -713,7 +714,7 @@ class Given:
 class Verdict:
     def __init__(self, keys, heads):
         self.answers, self.promises, self.rests, self.known = [], [], "", dict(map(public_key, keys))
-        self.files, self.pages, self.signatures, self.good = [], [], [], []
+        self.files, self.pages, self.signatures, self.good, self.others = [], [], [], [], []
         self.heads = [(head, "that you gave") for head in heads]
         for name in [name for name, times in Counter(self.known.values()).items() if times > 1]:
             self.say("keys", "key", NOTE, f"several of your keys are called {called(name)}; only fingerprints count")
@@ -733,6 +734,12 @@ class Verdict:
     def code(self):
         results = [answer["result"] for answer in self.answers]
         return 1 if CONTRADICTED in results else 2 if NOT_CHECKED in results else 0
+    @property
+    def said(self):
+        empty = [promise["file"] for promise in self.promises if promise["nothing"]]
+        if self.code or not empty: return (HOLDS, CONTRADICTED, NOT_CHECKED)[self.code]
+        whole, them = len(empty) == len(self.promises), "it promises" if len(empty) == 1 else "they promise"
+        return f"unchanged; {them} nothing" if whole else f"holds; {', '.join(empty)}: no promise"
     def to_dict(self):
         told = {"verdict": (HOLDS, CONTRADICTED, NOT_CHECKED)[self.code], "code": self.code, "promises": self.promises}
         return {**told, "checks": self.answers, "rests_on": self.rests}
@@ -751,7 +758,8 @@ class Verdict:
         else: self.say(name, "promise", NOT_CHECKED, NO_GUARANTEE)
         promise = file.guarantee
         if promise is None: return
-        self.promises.append({"file": name, "promise": plain(sentence(promise)), "digest": promise["digest"]})
+        told = {"file": name, "promise": plain(sentence(promise)), "digest": promise["digest"], "nothing": nothing(promise)}
+        self.promises.append(told)
         self.attempt(name, "ledger", check_ledger, promise, lambda *words: self.say(name, *words))
         self.check_seed(name, promise["seeded"])
         if alone: self.say(name, "seal", NOT_CHECKED, "the sealed file is not next to it")
@@ -762,7 +770,10 @@ class Verdict:
         """Check the rows of a table: columns, cells, k, l and t."""
         name, promise, binary = file.name, file.guarantee, any(d[:4] in (b"PAR1", b"PK\x03\x04") for d in file.tables)
         if binary and file.beside is None: self.leave(file, "numbers", "the numbers of a synopsis are not read here")
-        elif binary: self.leave(file, "rows", "the rows of Parquet and Excel files are not read here")
+        elif binary:  # no signer vouches for a k, l or t that nobody may be able to count
+            unread = "the rows of Parquet and Excel files are not read here"
+            if promise["model"] != "syntactic": self.leave(file, "rows", unread)
+            else: self.say(name, "rows", NOT_CHECKED, unread)
         if binary or file.beside is None: return
         columns = self.attempt(name, "domain", read_table, file.tables, promise["parameters"])
         if columns is None or self.attempt(name, "domain", check_table, columns, promise) is None: return
@@ -783,14 +794,19 @@ class Verdict:
             if known is not None or not self.known:
                 self.good.append(found)
                 self.compare_signed(about, found)
+            else: self.others.append(found)
         unread = Ed25519PublicKey is None and self.signatures
+        if unread: self.others = [found for _, found in self.signatures]
         for thing in [*self.files, *self.pages]:
-            by = [found.key for found in self.good if found.listed(thing)[1]]
-            if not by:
+            by, other = ([found.key for found in held if found.listed(thing)[1]] for held in (self.good, self.others))
+            if not by and other:
+                said = "its signature was not checked" if unread else "it is signed by a key that you did not name"
+                self.say(thing.name, "signature", NOT_CHECKED if unread else CONTRADICTED, said)
+            elif not by:
                 result = NOT_CHECKED if unread else CONTRADICTED if self.known else NOTE
                 self.say(thing.name, "signature", result, "it is not signed" + " by a key that you named" * bool(self.known))
             signer = thing.facts["signer"] if isinstance(thing, Page) else None
-            if signer is not None and signer not in by:
+            if signer is not None and signer not in by + other:
                 said = f"the page says that key {signer} signs it, and no such signature is here"
                 self.say(thing.name, "signature", NOT_CHECKED if unread else CONTRADICTED, said)
     def compare_signed(self, about, found):
@@ -818,11 +834,20 @@ class Verdict:
         given = [file.hash for file in self.files]
         absent = [called(n) for n, d in zip(names, digests) if d not in given and not n.endswith(".guarantee.json")]
         if absent: self.say(about, "files", NOTE, f"signed with them, and not given: {', '.join(absent)}")
+    def belongs(self, page):
+        """Return whether the file of a page was released with one that was given: the page or a signature says so."""
+        behind, given = (page.facts["behind"] or {}).get("digest"), [f.guarantee["digest"] for f in self.files if f.guarantee]
+        signed = [s.told["files"] for s in self.good if s.listed(page)[1] and any(s.listed(f)[1] for f in self.files)]
+        named = any(item["sha256"] == page.facts["file_sha256"] for items in signed for item in items)
+        return named or (behind is not None and behind in given)
     def check_page(self, page):
         if page.bare != page.facts["shown"]:
             self.say(page.name, "page", CONTRADICTED, "the page was edited: it does not show what it was written with")
         if page.facts["account"] is not None: self.heads.append((page.facts["account"]["head"], "on the page"))
         file = next((f for f in self.files if f.hash == page.facts["file_sha256"]), None)
+        if file is None and self.belongs(page):
+            said = f"it is the page of {called(page.facts['file'])}, which belongs to what you gave; give that file too"
+            return self.say(page.name, "page", NOT_CHECKED, said)
         if file is None:
             return self.say(page.name, "page", CONTRADICTED, f"it is the page of another file: {called(page.facts['file'])}")
         if file.file_name != page.facts["file"]: self.say(page.name, "page", NOTE, f"it calls {file.name} {called(page.facts['file'])}")
@@ -854,20 +879,34 @@ class Verdict:
             self.pages.append(found)
             if found.signature: self.read_signature(found.name, found.signature)
         elif self.known: self.say(name, "page", CONTRADICTED, "it is not signed by a key that you named")
+def nothing(promise):  # a masked table keeps no rule
+    reached = promise["parameters"].get("reached", promise["parameters"].get("required"))
+    return promise["model"] == "syntactic" and isinstance(reached, dict) and not any(reached.values())
+def amount(rule):
+    if not isinstance(rule, dict): return str(rule)
+    more = [str(v) if n == "kind" else f"{n}: {v}" for n, v in rule.items() if n not in ("least", "most")]
+    return " ".join(f"{rule[n]:g}" for n in ("least", "most") if is_number(rule.get(n))) + (f" ({', '.join(more)})" if more else "")
 def sentence(promise):
-    k, unit = part(promise["parameters"], "required").get("k", "none"), promise["unit"]
-    if promise["model"] == "syntactic": return f"k = {k or 'none'}; no differential privacy. Unit: {unit}."
+    unit, rules = promise["unit"], part(promise["parameters"], "required")
+    if nothing(promise): return "nothing: no k, l or t, and no differential privacy."
+    if promise["model"] == "syntactic":
+        rules = [f"{n} = {amount(v)}" for n, v in rules.items() if v is not None]
+        return f"{', '.join(rules) or 'k = none'}; no differential privacy. Unit: {unit}."
     epsilon = "infinite" if promise["epsilon"] == "inf" else promise["epsilon"]
     return (f"differential privacy in the {promise['model']} model, epsilon = {epsilon}, delta = {promise['delta']}. "
             f"Unit: {unit}; neighbours: {promise['neighbours']}.")
+def is_page(data): return data[:64].lstrip().lower().startswith(b"<!doctype html")
 def verify(paths, page=None, account=None, keys=(), heads=()):
     made, ending = Verdict(keys, heads), ".guarantee.json"
     tables = [path[: -len(ending)] if path.endswith(ending) and os.path.exists(path[: -len(ending)]) else path for path in paths]
     for path in dict.fromkeys([*tables, *([page] if page else [])]):
         data = b"" if os.path.isdir(path) else read(path)
         if path.endswith(".signature.json"): made.read_signature(called(os.path.basename(path)), data)
-        elif path == page or data[:64].lstrip().lower().startswith(b"<!doctype html"): made.read_page(path, data)
+        elif path == page or is_page(data): made.read_page(path, data)
+        elif data.startswith(b'{"after":"' + b"0" * 64): raise Usage(f"{path}: this is an account; give it with --account")
         else: made.files.append(Given(path))
+    if not page and tables and all(os.path.isfile(path) and is_page(read(path)) and b'name="discreet-facts"' in read(path) for path in tables):
+        raise Usage(f"{tables[0]}: this is a page; give it with --page")
     if not made.files and not account: made.say("files", "file", NOT_CHECKED, "no released file was given")
     if heads and not account: made.say("account", "head", NOT_CHECKED, "without the account, the head that you gave is not found")
     for file in made.files: made.check_file(file)
@@ -880,8 +919,10 @@ def verify(paths, page=None, account=None, keys=(), heads=()):
     made.check_account(account)
     owners = sorted({s.key for s in made.good if any(s.listed(file)[1] for file in made.files)})
     names = [f"the owner of key {key[:16]}…{'' if made.known else ', who is unknown to you'}" for key in owners]
+    signed = any(s.listed(file)[1] for s in made.others for file in made.files)
+    how = "whose signature was not checked" if Ed25519PublicKey is None else "which are signed by a key that you did not name"
     made.rests = ("That the noise was drawn as stated, and that the ledger is complete, cannot be seen in a file: it rests "
-                  f"on {' and '.join(names) or 'the maker of the files, which are not signed'}.")
+                  f"on {' and '.join(names) or 'the maker of the files, ' + (how if signed else 'which are not signed')}.")
     return made
 
 def main(words=None):
@@ -897,7 +938,7 @@ def main(words=None):
         found = verify(given.files, given.page, given.account, given.key, given.head)
     except SystemExit as error: return 3 if error.code else 0
     except Usage as error: return print(f"error: {error}", file=sys.stderr) or 3
-    lines = [f"Verdict: {found.to_dict()['verdict']}", *(f"{p['file']} promises: {p['promise']}" for p in found.promises)]
+    lines = [f"Verdict: {found.said}", *(f"{p['file']} promises: {p['promise']}" for p in found.promises)]
     answers = sorted(found.answers, key=lambda answer: (CONTRADICTED, NOT_CHECKED, HOLDS, NOTE).index(answer["result"]))
     lines += [f"{a['result']}  {a['about']}, {a['check']}: {a['detail']}" for a in answers]
     print(json.dumps(found.to_dict()) if given.json else "\n".join([*lines, f"Not in any file. {found.rests}"]))

@@ -10,6 +10,7 @@ import pytest
 
 import discreet as dc
 from command_line import printed, run
+from evidence_damage import independent
 
 SCHEMA = """
 [columns.age]
@@ -86,7 +87,7 @@ def test_an_account_lists_it_once_and_a_repeated_job_returns_the_same_table(peop
     assert Path("masked.csv").read_bytes() == first
     shown = run("account", "show", "a.account").output
     assert shown.count("masked.csv") == 1
-    assert "1 anonymous table" in shown
+    assert "1 masked table" in shown
 
 
 def test_wrong_words_are_refused_with_what_works(people: Path) -> None:
@@ -98,6 +99,42 @@ def test_wrong_words_are_refused_with_what_works(people: Path) -> None:
     assert "declares a threshold" in refused("--method", "coding")
     assert "correlated" in refused("--method", "noise", "--kind", "normal")
     assert "share" in refused("--method", "sampling", "--share", "2")
+
+
+def test_page_account_and_verdict_do_not_call_a_masked_table_anonymous(people: Path) -> None:
+    dc.Account.create("a.account", dataset="people", epsilon=1)
+    masked("--method", "noise", *METHODS["noise"], "--account", "a.account", "--report", "m.html")
+    page = (people / "m.html").read_text(encoding="utf-8")
+    assert "A masked table: 300 rows" in page
+    assert "It promises nothing" in page
+    assert "were linked with their originals by distance alone" in page
+    for wrong in ("An anonymous table", "risk of being found", "information loss", "every cell is exact"):
+        assert wrong not in page
+    masked("--method", "noise", *METHODS["noise"], "--account", "a.account", "--report", "de.html", "--language", "de")
+    german = (people / "de.html").read_text(encoding="utf-8")
+    assert "Eine veränderte (maskierte) Tabelle: 300 Zeilen" in german
+    assert "A better attack" not in german
+    said = " ".join(str(run("account", "show", "a.account").output).split())
+    assert "1 masked table: promises nothing." in said
+    assert "anonymous" not in said
+    for found in (run("verify", "masked.csv", "--page", "m.html"), run("verify", "masked.csv")):
+        assert found.exit_code == 0
+        assert found.output.splitlines()[0] == "Verdict: unchanged; it promises nothing"
+    assert json.loads(run("verify", "masked.csv", "--json").output)["promises"][0]["nothing"] is True
+    found = independent().verify(["masked.csv"])
+    assert (found.code, found.promises[0]["nothing"]) == (2, True)  # it does not look at every cell
+
+
+def test_an_account_tells_masked_tables_from_anonymous_ones(people: Path) -> None:
+    dc.Account.create("a.account", dataset="people", epsilon=1)
+    masked("--method", "noise", *METHODS["noise"], "--account", "a.account")
+    run("anonymize", "people.csv", "--schema", "schema.toml", "--k", "5", "--account", "a.account", "-o", "k.csv")
+    said = " ".join(str(run("account", "show", "a.account").output).split())
+    assert "1 masked table: promises nothing." in said
+    assert "1 anonymous table: no epsilon." in said
+    assert "are anonymous or masked tables" in said
+    # Two files, one of which promises something.
+    assert run("verify", "k.csv", "masked.csv").output.splitlines()[0] == "Verdict: holds; masked.csv: no promise"
 
 
 def test_columns_that_noise_cannot_change_are_all_named_with_a_method_that_can(

@@ -240,3 +240,13 @@ def test_a_name_that_occurs_twice_below_a_title_is_numbered(tmp_path: Path, caps
     assert "Several columns have one name, Zustand. Later ones are numbered" in table.with_name("s.toml").read_text()
     table.write_text("Alter,Zustand,Zustand\n30,gut,Reha\n")
     assert "may be a record" in _run(capsys, "schema", table, code=2)
+
+
+def test_the_advice_to_skip_a_title_works_when_it_is_typed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "t.csv").write_text("Report of the ward\nage,town\n31,ash\n", encoding="utf-8")
+    words = ["schema", tmp_path / "t.csv", "-o", tmp_path / "s.toml"]
+    said = " ".join(_run(capsys, *words).split())
+    assert "use --skip 1 --force." in said
+    assert "or add --force" in _run(capsys, *words, "--skip", "1", code=2)
+    _run(capsys, *words, "--skip", "1", "--force")
+    assert "age = " in (tmp_path / "s.toml").read_text(encoding="utf-8")

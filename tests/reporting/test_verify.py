@@ -813,3 +813,93 @@ def test_a_long_table_may_have_lines_in_its_cells(made: Path, tmp_path: Path) ->
     sealed = Guarantee.from_dict(facts).seal(table.read_bytes())
     promise_place(table).write_text(sealed.to_json(indent=2) + "\n", encoding="utf-8")
     assert verify([table]).code == 0
+
+
+def test_a_signature_of_another_key_is_not_called_missing(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = judged(made, "safe.csv", page="safe.html", key="other.key.pub")
+    theirs = independent().verify([str(made / "safe.csv")], str(made / "safe.html"), keys=[str(made / "other.key.pub")])
+    assert found.code == theirs.code == 1
+    for told in (json.dumps(found.to_dict()), json.dumps(theirs.to_dict())):
+        assert "it is signed by a key that you did not name" in told
+        assert "which are signed by a key that you did not name" in told
+        assert "no such signature is here" not in told
+        assert "not signed" not in told
+    unsigned = judged(made, "u.parquet", key="other.key.pub")
+    assert "it is not signed by a key that you named" in contradictions(unsigned)
+    assert independent().main([str(made / "safe.csv"), "--key", str(made / "office.key")]) == 3
+    assert "name the file that ends in .pub" in capsys.readouterr().err
+
+
+def test_without_cryptography_a_signature_is_not_called_missing(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = independent()
+    monkeypatch.setattr(program, "Ed25519PublicKey", None)
+    for keys in ([], [str(made / "office.key.pub")]):
+        found = program.verify([str(made / "safe.csv")], str(made / "safe.html"), keys=keys)
+        told = json.dumps(found.to_dict())
+        assert found.code == 2
+        assert "its signature was not checked" in told
+        assert "not signed" not in told
+        assert "no such signature" not in told
+
+
+def test_rows_that_are_not_read_earn_no_better_verdict(made: Path, tmp_path: Path) -> None:
+    """k counts persons who are not in the table: nobody can count it, in no format."""
+    people = dc.datasets.people(300, seed=1).table
+    people = people.append_column("who", pa.array([f"p{i // 2}" for i in range(300)]))
+    csv.write_csv(people, tmp_path / "people.csv")
+    schema = (made / "schema.toml").read_text(encoding="utf-8")
+    (tmp_path / "s.toml").write_text(schema + '\n[columns.who]\nrole = "person"\n', encoding="utf-8")
+    how = ["--schema", tmp_path / "s.toml", "-k", 4, "--l", 2, "--sign", made / "office.key"]
+    for name in ("t.csv", "t.parquet"):
+        table = tmp_path / name
+        output("anonymize", tmp_path / "people.csv", *how, "-o", table)
+        ours = verify([table], keys=[PublicKey.load(made / "office.key.pub")])
+        theirs = independent().verify([str(table)], keys=[str(made / "office.key.pub")])
+        assert ours.code == theirs.code == 2, name
+        assert "k = 4, l = 2 (distinct" in theirs.promises[0]["promise"]
+
+
+def test_files_that_belong_together_are_not_called_strangers(made: Path, tmp_path: Path) -> None:
+    """The page of synthetic rows also describes the synopsis behind them, and one signature names both."""
+    rows, model, page = tmp_path / "syn.csv", tmp_path / "syn.synopsis.parquet", tmp_path / "syn.html"
+    words = ["--schema", made / "schema.toml", "--epsilon", 1, "--columns", "age", "--sign", made / "office.key"]
+    output("synthesize", made / "people.csv", *words, "-o", rows, "--report", page)
+    keys = [PublicKey.load(made / "office.key.pub")]
+    assert verify([rows, model], page, keys=keys).code == 0
+    for given in (keys, []):
+        found = verify([model], page, keys=given)
+        theirs = independent().verify([str(model)], str(page), keys=[str(made / "office.key.pub")] * len(given))
+        assert found.code == theirs.code == 2, found.to_dict()
+        for answers in (found.to_dict()["checks"], theirs.answers):
+            said = next(a["detail"] for a in answers if a["check"] == "page")
+            assert said.endswith("it is the page of syn.csv, which belongs to what you gave; give that file too")
+    other = verify([made / "s.parquet"], page, keys=keys)
+    assert "the page of another file: syn.csv" in contradictions(other)
+
+
+@pytest.mark.parametrize(("name", "option"), [("s.html", "--page"), ("a.account", "--account")])
+def test_a_page_or_an_account_as_the_file_is_sent_to_its_option(
+    made: Path, capsys: pytest.CaptureFixture[str], name: str, option: str
+) -> None:
+    assert exit_code("verify", made / name) == 3
+    assert f"give it with {option}" in capsys.readouterr().err
+    assert independent().main([str(made / name)]) == 3
+    assert f"give it with {option}" in capsys.readouterr().err
+
+
+def test_an_edited_price_is_said_in_decimals(here: Path) -> None:
+    rows = ["synthesize", here / "people.csv", "--schema", here / "schema.toml", "--epsilon", 1, "--delta", 1e-6]
+    output(*rows, "--columns", "age", "-o", here / "syn.csv")
+    place = here / "syn.csv.guarantee.json"
+    stated = json.loads(place.read_text(encoding="utf-8"))
+    place.write_text(json.dumps({**stated, "epsilon": 0.5}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    said = contradictions(judged(here, "syn.csv", key=""))
+    assert "the guarantee does not add up: epsilon is 1, and 0.5 is stated" in said
+    assert "/" not in said
+
+
+def test_a_signature_is_not_called_a_page(here: Path) -> None:
+    told = "".join(output("report", here / "safe.csv", "-o", here / "p.html", "--sign", here / "office.key").split())
+    assert f"Page{here / 'p.html'}(openitinabrowser)" in told
+    assert f"Signature{here / 'p.html.signature.json'}" in told
+    assert told.count("openitinabrowser") == 1

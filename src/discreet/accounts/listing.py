@@ -1,7 +1,7 @@
 """Releases without a price in the limit of an account: what they promise together, and what to worry about."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -23,8 +23,13 @@ def listed(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     for entry in entries:
         if (terms := entry.terms) and (entry.state != "reserved" or terms["model"] != "syntactic"):
             told = json.dumps(terms.get("metric"), sort_keys=True)
-            groups.setdefault(f"{terms['model']} {terms['unit']} {told}", []).append(entry)
+            groups.setdefault(f"{terms['model']} {terms['unit']} {told} {_masked(terms)}", []).append(entry)
     return [_summed(held) for held in groups.values()]
+
+
+def _masked(terms: Mapping[str, Any]) -> bool:
+    """Return whether a table keeps no rule at all."""
+    return terms["model"] == "syntactic" and terms["k"] is None and not any(terms["rules"].values())
 
 
 def _summed(held: list[Entry]) -> dict[str, Any]:
@@ -33,7 +38,10 @@ def _summed(held: list[Entry]) -> dict[str, Any]:
     told: dict[str, Any] = {"model": first["model"], "unit": first["unit"], "entries": numbers}
     if first["model"] == "syntactic":
         told["k"] = min((each["k"] for each in terms if each["k"] is not None), default=None)
-        said = f"{counted(len(held), 'anonymous table')}: no epsilon. The limit above does not count what they reveal."
+        said = f"{counted(len(held), 'anonymous table')}: no epsilon"
+        if _masked(first):
+            said = f"{counted(len(held), 'masked table')}: {'promises' if len(held) == 1 else 'promise'} nothing"
+        said += ". The limit above does not count what they reveal."
         return {**told, "said": said}
     told["epsilon"] = str(level := _sum(terms, "epsilon"))
     if first["model"] != "metric":
@@ -66,9 +74,11 @@ def unchecked(entries: Sequence[Entry]) -> list[str]:
     alone = [i for i, entry in enumerate(tables) if (entry.terms or {})["earlier"] < i]
     if not alone:
         return []
-    named = ", ".join(str(entry.number) for entry in tables[: alone[-1] + 1])
+    held = tables[: alone[-1] + 1]
+    named, changed = ", ".join(str(entry.number) for entry in held), [_masked(entry.terms or {}) for entry in held]
+    kind = "masked" if all(changed) else "anonymous or masked" if any(changed) else "anonymous"
     return [
-        f"Entries {named} are anonymous tables about the same people, and not all of them were checked together. "
+        f"Entries {named} are {kind} tables about the same people, and not all of them were checked together. "
         "Someone with two of them can compare them and may find people. Make each with one release history "
         "(--history), or hand out only one of them"
     ]

@@ -112,8 +112,8 @@ def verify(
     if as_json:
         echo(found.to_dict())
         raise typer.Exit(found.code)
-    said = VERDICTS[found.code]
-    console.print(f"[bold]Verdict:[/] {_RESULTS[said]}", highlight=False)
+    said = _RESULTS[VERDICTS[found.code]] if found.said == VERDICTS[found.code] else f"[yellow]{escape(found.said)}[/]"
+    console.print(f"[bold]Verdict:[/] {said}", highlight=False)
     for promise in found.promises:
         text = f"[bold]{escape(promise['file'])} promises:[/] {escape(promise['promise'])}"
         console.print(text, highlight=False)

@@ -45,6 +45,7 @@ def register(app: typer.Typer) -> None:
         option("sheet", "text", "Sheet of a workbook, if it has several.", "Sheet1", default=""),
         option("skip", "whole", "Number of lines above the header.", 1, default=0, low=0),
         option("output", "output", "File to write; by default, the draft is printed.", "schema.toml", short="-o"),
+        option("force", "flag", "Replace the file if it exists, with what was filled in by hand.", True),
         examples=("schema people.csv -o schema.toml", "schema check schema.toml people.csv"),
     )(schema)  # fmt: skip
 
@@ -71,9 +72,9 @@ def schema(
 
 
 def _draft(
-    data: str, *, header: bool | None, rows: int, sheet: str, skip: int, output: Path | None, as_json: bool,
+    data: str, *, header: bool | None, rows: int, sheet: str, skip: int, output: Path | None, force: bool,
     book: dict[str, dict[str, Any]], declare: list[str] | None, rule: list[str] | None, known: bool,
-    private: PrivateColumns,
+    private: PrivateColumns, as_json: bool,
 ) -> None:  # fmt: skip
     look.look([(TABLE, data)])
     from discreet import engines
@@ -109,7 +110,7 @@ def _draft(
         )
     typed = read_declarations(declare or [], names)
     if headed and len(names) == 1:
-        hint = "There is only one name. If it is a title above the table, use --skip 1."
+        hint = f"There is only one name. If it is a title above the table, use --skip 1{' --force' if output else ''}."
         found = replace(found, reasons=(*found.reasons, hint))
     if source.parts[0].repeats:
         same = [name for name in names if f"{name}_2" in names][:1] or ["name"]
@@ -126,8 +127,8 @@ def _draft(
     read = "first line" if headed else "fields" if header is False else "names"
     if output is not None:
         check_place(output)
-        if output.exists():  # it may have been filled in by hand
-            raise DataSourceError(f"output: {str(output)!r} already exists; name another file, or remove it")
+        if output.exists() and not force:  # it may have been filled in by hand
+            raise DataSourceError(f"output: {str(output)!r} already exists; name another file, or add --force")
     if private.columns:
         selected, dialect = private.select(place, names, columns, found.dialect)
         found = replace(found, dialect=dialect)

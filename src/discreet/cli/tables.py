@@ -235,8 +235,9 @@ def show_report(result: Any) -> None:
     for line in facts["promise"]["plain"] if result.job.kind == "report" else ():
         console.print(escape(translated(line, language)))
     record = result.job.parameters.get("format") == "json"
-    for page in result.files.values():
+    for name, page in result.files.items():
         named, end = ("Record", "") if record else ("Page", " (open it in a browser)")
+        named, end = ("Signature", "") if name == "signature" else (named, end)
         console.print(f"[bold]{named}[/] [cyan]{escape(str(page))}[/]{end}")
     if "comparison" in facts:
         if found := facts["comparison"].get("together"):

@@ -37,6 +37,7 @@ from discreet.core import (
     person_column,
     plural,
     promise_place,
+    promises_nothing,
     round_marks,
     second_number,
     unit_noun,
@@ -195,7 +196,7 @@ def _open(path: Path, found: Findings, candidates: Sequence[Any] | None) -> tupl
     if kind != "released table":
         return "synopsis", guarantee, _synopsis(found.thing), found.thing
     if guarantee.model == "syntactic":
-        return "anonymous table", guarantee, _anonymous(found.thing, guarantee), found.thing
+        return words.table_kind(guarantee), guarantee, _anonymous(found.thing, guarantee), found.thing
     return words.table_kind(guarantee), guarantee, _perturbed(found.thing, guarantee), found.thing
 
 
@@ -256,7 +257,7 @@ def _anonymous(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
     quasi = [n for n in names if {n, *(n.removesuffix(end) for end in ("_lower", "_upper", "_set"))} & known]
     sensitive = [n for n in names if roles.get(n) == "sensitive"]
     out: dict[str, Any] = {"rows": table.num_rows, "quasi_identifiers": quasi, "sensitive": sensitive}
-    if quasi and table.num_rows:
+    if quasi and table.num_rows and not promises_nothing(guarantee):  # changed values form no groups
         person = person_column(guarantee)
         shown_person = person if person in names and guarantee.parameters.get("identifiers") == "hash" else None
         found = anonymity.risk(_promising(table, guarantee), quasi, sensitive or None, person=shown_person)

@@ -28,6 +28,7 @@ from discreet.core import (
     digest_of,
     payload_of,
     promise_place,
+    promises_nothing,
     signature_place,
 )
 from discreet.errors import DataSourceError, DiscreetError, FormatError, MissingExtra
@@ -48,6 +49,15 @@ _UNREADABLE = (
 )  # fmt: skip
 #: What no file can show.
 _RESTS = "That the noise was drawn as stated, and that the ledger is complete, cannot be seen in a file: it rests on"
+
+
+#: How accounts begin: no line is before the first.
+_FIRST_LINE = b'{"after":"' + b"0" * 64
+_CARRIED = f'name="{carried.FACTS}"'.encode()
+
+
+def _is_page(path: Path) -> bool:
+    return path.is_file() and path.read_bytes()[:64].lstrip().lower().startswith(b"<!doctype html")
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,16 @@ class Verdict:
         found = [answer.result for answer in self.answers]
         return 1 if VERDICTS[1] in found else 2 if VERDICTS[2] in found else 0
 
+    @property
+    def said(self) -> str:
+        """Return the verdict in words. A table that promises nothing can be unchanged, and no more."""
+        empty = [promise["file"] for promise in self.promises if promise["nothing"]]
+        if self.code or not empty:
+            return VERDICTS[self.code]
+        them = "it promises" if len(empty) == 1 else "they promise"
+        whole = len(empty) == len(self.promises)
+        return f"unchanged; {them} nothing" if whole else f"holds; {', '.join(empty)}: no promise"
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         checks = [{"about": a.about, "check": a.name, "result": a.result, "detail": a.detail} for a in self.answers]
@@ -105,6 +125,11 @@ def verify(
     for path in (*files, *(p for p in (page, account) if p is not None)):
         if not path.exists() or not path.resolve().name:
             raise DataSourceError(f"cannot read {str(path)!r} (no such file); check the path")
+    for path in files:
+        if path.is_file() and path.read_bytes().startswith(_FIRST_LINE):
+            raise DataSourceError(f"{path.name} is an account; give it with --account")
+    if files and page is None and all(_is_page(path) and _CARRIED in path.read_bytes() for path in files):
+        raise DataSourceError(f"{files[0].name} is a page; give it with --page, and the file that it is about as FILE")
     case = _Case(keys, heads)
     for path in files:
         case.take(path if path.name else path.resolve())
@@ -132,6 +157,8 @@ class _Case:
         self.facts: dict[Path, Any] = {}
         self.signatures: list[tuple[str, Signature]] = []
         self.good: list[Signature] = []
+        self.others: list[Signature] = []  # by keys that were not named, or not checked
+        self.unread = False
         self.heads = [(head, "a head that you gave") for head in heads]
         names = [key.name for key in keys]
         for name in {n for n in names if names.count(n) > 1}:
@@ -144,7 +171,7 @@ class _Case:
         """Read one file: a signature, a page, or something with a promise."""
         if path.name.endswith(SIGNATURE_ENDING) and path.is_file():
             self._read_signature(shown(path.name), path.read_bytes())
-        elif path.is_file() and path.read_bytes()[:64].lstrip().lower().startswith(b"<!doctype html"):
+        elif _is_page(path):
             self.read_page(path)
         else:
             described = path.parent / path.name.removesuffix(PROMISE_ENDING)
@@ -196,7 +223,8 @@ class _Case:
         if promise is not None:
             epsilon = None if promise.epsilon is None else decimal(promise.epsilon)
             stated = {"file": _plain(path.name), "kind": found.kind, "epsilon": epsilon, "digest": promise.digest}
-            self.made.promises.append({**stated, "promise": _plain(promise.sentence())})
+            empty = promises_nothing(promise)
+            self.made.promises.append({**stated, "promise": _plain(promise.sentence()), "nothing": empty})
         for check in (c for c in found.checks if c.name != "account"):  # see below
             alone = check.name == "seal" and check.holds is None
             self.add(about, check.name, check.holds, f"{_OPEN if alone else ''}{check.detail}")
@@ -219,17 +247,22 @@ class _Case:
                     continue
             except MissingExtra as error:
                 self.add(about, "signature", None, f"{_OPEN}{error}")
+                self.unread, self.others = True, [each for _, each in self.signatures]
                 return
             self._of_key(about, signature)
             if not self.keys or signature.key.fingerprint in self.keys:
                 self.good.append(signature)
                 self._covers(about, signature)
+            else:
+                self.others.append(signature)
         for path in (*self.found, *self.facts):
             by = [s.key.fingerprint for s in self.good if self._covered(path, s)]
+            unnamed = [s.key.fingerprint for s in self.others if self._covered(path, s)]
             if not by:
                 said = f"it is not signed{' by a key that you named' * bool(self.keys)}"
+                said = "it is signed by a key that you did not name" if unnamed else said
                 self.add(shown(path.name), "signature", False if self.keys else None, said)
-            if (signer := self.facts.get(path, {}).get("signer")) is not None and signer not in by:
+            if (signer := self.facts.get(path, {}).get("signer")) is not None and signer not in by + unnamed:
                 said = f"the page says that key {signer} signs it, and no such signature is here"
                 self.add(shown(path.name), "signature", False, said)
 
@@ -286,7 +319,11 @@ class _Case:
         unknown = "" if self.keys else ", who is unknown to you"
         signers = [s for s in self.good if any(self._covered(path, s) for path in self.found)]
         owners = sorted({f"the owner of key {s.key.fingerprint[:16]}…{unknown}" for s in signers})
-        return " and ".join(owners) if owners else "the maker of the files, which are not signed"
+        how = "which are not signed"
+        if any(self._covered(path, s) for s in self.others for path in self.found):
+            how = "which are signed by a key that you did not name"
+            how = "whose signature was not checked" if self.unread else how
+        return " and ".join(owners) if owners else f"the maker of the files, {how}"
 
     # ---- pages
 
@@ -299,6 +336,10 @@ class _Case:
             if facts["account"] is not None:
                 self.heads.append((facts["account"]["head"], "the head on the page"))
             file = next((f for f, digest in self.digests.items() if digest == facts["file_sha256"]), None)
+            if file is None and self._belongs(path, facts):
+                said = f"it is the page of {shown(facts['file'])}, which belongs to what you gave; give that file too"
+                self.add(about, "page", None, _OPEN + said)
+                continue
             if file is None:
                 same = " of this name" * (facts["file"] in [f.name for f in self.found])
                 said = f"it is the page of another file{same}: {shown(facts['file'])}, SHA-256 {facts['file_sha256']}"
@@ -322,6 +363,14 @@ class _Case:
             stated["account"] = facts["account"] if account is None else None  # compared below
             if added := [shown(name) for name, said in stated.items() if said]:
                 self.add(about, "stated", None, f"stated by its maker alone: {', '.join(added)}")
+
+    def _belongs(self, page: Path, facts: Any) -> bool:
+        """Return whether the file of a page was released with one that was given: the page or a signature says so."""
+        behind = (facts["behind"] or {}).get("digest")
+        if behind and behind in [found.guarantee.digest for found in self.found.values() if found.guarantee]:
+            return True
+        signed = [s for s in self.good if self._covered(page, s) and any(self._covered(f, s) for f in self.found)]
+        return any(facts["file_sha256"] in [digest for _, digest in s.statement.files] for s in signed)
 
     def _same_promise(self, about: str, facts: Any, found: Findings) -> None:
         promise = found.guarantee

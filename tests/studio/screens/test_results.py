@@ -122,6 +122,26 @@ def test_an_anonymous_table_shows_what_it_was_to_reach_and_what_was_left_out(tmp
     assert "1.500 Zeilen wurden freigegeben" in text
 
 
+def test_rows_without_a_person_are_counted(tmp_path: Path):
+    from discreet.jobs import Job
+    from discreet.studio.workspace import Workspace
+    from studio_runs import finished, people
+
+    lines = people(tmp_path / "all.csv").read_text().splitlines()
+    (tmp_path / "people.csv").write_text("\n".join(["who," + lines[0], *(f"{'' if i < 69 else i}," + line for i, line
+                                                   in enumerate(lines[1:]))]))  # fmt: skip
+    project = Workspace(tmp_path / "studio").create(source=str(tmp_path / "people.csv"), goal="anonymize")
+    columns = {"who": {"role": "person"}, **QUASI}
+    finished(project, Job("anonymize", str(tmp_path / "people.csv"), columns, {"k": 10}, {"release": "safe.csv"}))
+    collect(release_of(project, "1"))
+    for language, said in (
+        ("en", "69 rows without a person were left out"),
+        ("de", "69 Zeilen ohne Person wurden weg"),
+    ):
+        with browser(tmp_path / "studio", language=language) as client:
+            assert said in client.get(f"/p/{project.id}/results/1").text
+
+
 def test_of_perturbed_points_the_size_of_the_noise_is_drawn_and_no_raw_point(tmp_path):
     project = released(
         tmp_path, "perturb", {"epsilon": 2.0, "radius": 0.1, "seed": 1}, {"release": "noisy.csv"}, PLANE

@@ -42,12 +42,16 @@ def run(job: Job) -> JobResult:
         write_table(place, table, replace(promise, parameters=stated), book=book)
     told = {name: promise.to_dict()[name] for name in ("epsilon", "delta", "unit", "seeded")}
     figures = {"query": given["query"], "level": given.get("level", 0.95), "groups": table.to_pylist(), **told}
+    figures |= {"note": answer.note} if answer.note else {}
     figures |= standing(job, promise.digest, again=False)
     return finish(job, promise, files, figures, answer)
 
 
 def check(job: Job) -> None:
     """Check everything but the data."""
+    if "sign" in job.parameters and "table" not in job.outputs:
+        expected, fix = "used with a table that is written", ("table", "answer.csv")
+        raise job.declared.wrong("sign", job.parameters["sign"], expected, fix)
     if "table" in job.outputs:
         check_target(job.places()["table"], promised=True)
     if job.schema is not None:

@@ -160,7 +160,7 @@ def _promised(facts: dict[str, Any]) -> Answer:
     if promise["epsilon"] is None:
         k = facts["parameters"].get("reached", {}).get("k")
         among = "" if k is None else f"Everyone is hidden among {int(k):,} {plural(unit_noun(promise['unit']))}"
-        headline = among or "No differential privacy"
+        headline = among or ("It promises nothing" if facts["kind"] == "masked table" else "No differential privacy")
         if kept and k is not None:
             headline += " in the generalised columns"
             if "k" in kept:
@@ -219,6 +219,7 @@ def worrying(facts: dict[str, Any]) -> Answer:
     elif (promise.get("whole_row_epsilon") or 0) > 5:
         level = at_most(promise["whole_row_epsilon"], 3)
         lines.append(("warn", f"Rows that are far apart can be distinguished: for them ε is up to {level}."))
+    lines += [("warn", text) for text in _measured(facts)]
     lines += _not_protected(facts["release"])
     if kept:
         lines.append(("warn", kept_text(kept)))
@@ -280,6 +281,19 @@ def worrying(facts: dict[str, Any]) -> Answer:
     if broken or facts.get("doubts"):
         headline = "A promise is broken" if broken else "The table may have been misread"
     return Answer(WORRYING, headline, lines)
+
+
+def _measured(facts: dict[str, Any]) -> Iterator[str]:
+    """Say how many rows of a masked table were found again, as its maker measured."""
+    found = facts["parameters"].get("disclosure") if facts["kind"] == "masked table" else None
+    found = found if isinstance(found, Mapping) else {}
+    linked, near = (found.get(name) or {} for name in ("record_linkage", "interval_disclosure"))
+    if linked.get("share") is not None:
+        said = f"{share(linked['share'])} of the rows were linked with their originals by distance alone"
+        yield f"{said}; guessing would link {share(linked['guessing'])}. A better attack may link more."
+    if near.get("share") is not None:
+        far = share(near["width"])
+        yield f"{share(near['share'])} of the changed values have an original within {far} of the rows by rank."
 
 
 def _not_protected(release: dict[str, Any]) -> Iterator[tuple[str, str]]:
