@@ -11,7 +11,7 @@ import pyarrow.csv as pa_csv
 import pytest
 
 import discreet as dc
-from command_line import exit_code
+from command_line import exit_code, printed
 from discreet.engines import write_table
 from evidence_damage import independent
 
@@ -90,3 +90,56 @@ def test_an_answer_that_states_other_columns_is_contradicted(tmp_path: Path) -> 
         assert exit_code("verify", tmp_path / "a.csv") == code
         found = independent().verify([str(tmp_path / "a.csv")])
         assert (found.code == 1) == (code == 1)
+
+
+@pytest.fixture
+def stays(tmp_path: Path) -> list[object]:
+    """A table of admissions, and the first words of a command about it."""
+    days = [f"2024-{month:02d}-15" for month in range(1, 13) for _ in range(50)]
+    domain = dc.Domain({"came": {"bounds": ["2024-01-01", "2024-12-31"]}, "Alter": dc.Integer(0, 99)})
+    (tmp_path / "s.toml").write_text(domain.to_toml(), encoding="utf-8")
+    pa_csv.write_csv(pa.table({"came": days, "Alter": [30, 50] * 300}), tmp_path / "t.csv")
+    query = 'SELECT came, COUNT(*), AVG("Alter") FROM t GROUP BY came'
+    return [
+        "query",
+        tmp_path / "t.csv",
+        query,
+        "--schema",
+        tmp_path / "s.toml",
+        "--epsilon",
+        "1000",
+        "--yes-really",
+        "--json",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bins", "counts", "note"),
+    [
+        ("came=2024-01-01,2024-07-01,2024-12-31", [300, 300], ""),
+        ("came=2024-02-01,2024-07-01,2024-12-01", [250, 250], "came below 2024-02-01 or from 2024-12-01 on are in no"),
+        ("came=2", [300, 300], ""),
+        ("came=month", [50] * 12, ""),
+        ("came=quarter", [150] * 4, ""),
+        ("came=year", [600], ""),
+    ],
+)
+def test_dates_are_grouped_by_days_number_or_month(
+    stays: list[object], capsys: pytest.CaptureFixture[str], bins: str, counts: list[int], note: str
+) -> None:
+    told = json.loads(printed(capsys, *stays, "--bins", bins))
+    assert [round(row["count(*)"]) for row in told["groups"]] == counts
+    assert told["groups"][0]["came_from"].startswith("2024-0")
+    assert (note in told["note"]) if note else "note" not in told
+
+
+def test_hints_about_bins_name_the_column_at_hand_and_work(
+    stays: list[object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for wrong in ("came=2024-13-01,2024-12-31", "came=yesterday,today"):
+        said = printed(capsys, *stays, "--bins", wrong, code=2)
+        fix = said.split("try --bins ")[1].split()[0]
+        assert fix == "came=2024-01-01,2024-12-31"
+        printed(capsys, *stays, "--bins", fix)
+    assert "--bins came=20" in printed(capsys, *stays, "--bins", "came=week", code=2)
+    assert "--bins came=10" in printed(capsys, *stays, code=2)

@@ -72,6 +72,15 @@ def test_a_distribution_is_read_with_its_quantiles(running: Collector, tmp_path:
     assert [one["level"] for one in running.read(path)[1]["quantiles"]] == [0.05, 0.25, 0.5, 0.75, 0.95]
     for wrong in ("2", "x", "0.5,"):
         assert running.read(f"{path}?quantiles={wrong}")[0] == 400
+    assert len(facts["periods"]) == 1
+    for key in ("mean", "lower", "upper", "quantiles"):
+        assert facts["periods"][0][key] == facts[key]
+    for path_of_page in (f"{path}?quantiles=0.9999", f"/tasks/{LATENCY.digest}?quantiles=0.9999"):
+        assert "No interval for 99.99 %" in str(running.read(path_of_page)[1])
+    assert "not known" in running.read(f"/tasks/{LATENCY.digest}?quantiles=0.9999")[1]
+    told = call("collect", "estimate", LATENCY.digest[:8], "--data", running.data, "--quantiles", "0.9999")
+    assert "not known" in told
+    assert "No interval for 99.99 %" in told
     status, page = running.read(f"/tasks/{LATENCY.digest}?quantiles=0.5,0.9")
     assert status == 200
     assert "median" in page

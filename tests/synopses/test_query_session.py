@@ -631,3 +631,47 @@ def test_neighbours_of_random_plans_stay_within_the_price(seed: int) -> None:
     if rule["missing"] == "drop" and how["where"] and "is missing" in how["where"]:
         how["where"] = "town = 'a'"
     assert replay(release, base, more).faults == []
+
+
+def test_persons_are_counted_with_the_noise_of_one_whatever_the_unit_allows() -> None:
+    """One person more is one more, though four of their rows are used in other questions."""
+    rows = pa.table({"who": [i // 3 for i in range(300)], "age": [30] * 300})
+    columns: Any = {"who": {"role": "person"}, "age": dc.Integer(0, 120)}
+    domain = dc.Domain(columns, unit=dc.Person("who", rows=4))
+    s = session(rows, domain=domain)
+    assert s.distinct("who", epsilon=math.inf).value == 100
+    bought = s.distinct("who", epsilon=0.5)
+    assert [(float(d.scale), d.number) for line in bought.guarantee.ledger for d in line.draws] == [(2.0, 1)]
+    assert bought.guarantee.epsilon == 0.5
+    assert bought.guarantee.unit == "one person, with all their rows (at most 1 used)"
+    fewer = session(rows.slice(3), domain=domain).distinct("who", epsilon=math.inf)
+    assert fewer.value == 99
+    for wrong in ({"where": "age > 3"}, {"by": "age"}):
+        with pytest.raises(dc.errors.InvalidArgument, match="it is the person"):
+            s.distinct("who", epsilon=1, **wrong)
+
+
+def test_persons_are_counted_in_sql() -> None:
+    pytest.importorskip("sqlglot")
+    rows = pa.table({"case no": [i // 3 for i in range(300)], "age": [30] * 300})
+    columns: Any = {"case no": {"role": "person"}, "age": dc.Integer(0, 120)}
+    s = session(rows, domain=dc.Domain(columns, unit=dc.Person("case no", rows=4)))
+    assert s.sql('SELECT COUNT(DISTINCT "case no") FROM t', epsilon=math.inf).value == 100
+    with pytest.raises(dc.errors.InvalidArgument, match="persons alone"):
+        s.sql('SELECT age, COUNT(DISTINCT "case no") FROM t GROUP BY age', epsilon=1)
+
+
+@pytest.mark.parametrize("domain", [(0.0, 20_000.0), dc.Integer(0, 125)], ids=["numbers", "whole"])
+def test_intervals_of_medians_of_persons_hold_and_are_not_the_whole_range(domain: Any) -> None:
+    """With the noise of four rows per person, some line far away passes any single test by chance."""
+    rng = np.random.default_rng(0)
+    low, high = (0, 125) if isinstance(domain, dc.Integer) else domain
+    values = np.clip(rng.normal(0.3, 0.1, 2800) * high, low, high)
+    values = np.rint(values) if high == 125 else values
+    rows = pa.table({"who": np.arange(2800) // 2, "x": values})
+    columns: Any = {"who": {"role": "person"}, "x": domain}
+    s = session(rows, domain=dc.Domain(columns, unit=dc.Person("who", rows=4)))
+    found = np.array([s.quantile("x", epsilon=1).interval(0.95) for _ in range(40)])
+    held = (found[:, 0] <= np.median(values)) & (np.median(values) <= found[:, 1])
+    assert held.sum() >= 36
+    assert np.mean(found[:, 1] - found[:, 0]) < 0.4 * high

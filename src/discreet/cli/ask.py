@@ -67,6 +67,8 @@ def _show_groups(groups: Any, level: float) -> None:
 def show_bought(result: Any) -> None:
     """Show the figures of `query` by group, or what they would cost."""
     told = result.figures
+    if told.get("note"):
+        console.print(escape(told["note"]), highlight=False)
     if "figures" in told:
         console.print(f"[bold]{told['groups']:,} group(s) for {told['price']}[/], for {told['unit']}", highlight=False)
         rows = [[f["figure"], f["noise"], _text(f["std_error"], "not known beforehand")] for f in told["figures"]]

@@ -196,7 +196,9 @@ def _worrying(worries: list[tuple[str, str]], good: str) -> Answer:
     return Answer(WORRYING, "See below" if worries else "Nothing at the moment", worries or [("good", good)])
 
 
-def _give_or_take(value: float, low: float, high: float) -> str:
+def _give_or_take(value: float, low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return f"{short(value)}, interval not known"
     return f"{short(value)} ± {short((high - low) / 2, 2)}"
 
 

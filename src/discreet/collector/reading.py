@@ -74,7 +74,12 @@ def read(
         asked = [one["candidate"] for one in figures["estimates"]]
     for one in facts["periods"]:
         if one["enough"]:
-            now = _estimated(task, found[one["period"]], asked, quantiles, replicates=_FEW)
+            # A single period is the total: the same reports have the same intervals.
+            now = (
+                figures
+                if len(found) == 1
+                else _estimated(task, found[one["period"]], asked, quantiles, replicates=_FEW)
+            )
             one |= {key: now[key] for key in _BY_PERIOD if key in now}
     facts["liars"] = _liars(task)
     facts["caveats"] = [*facts["caveats"], _warning(facts["liars"], facts["reports"])]
@@ -233,8 +238,8 @@ def _estimated(task: Task, counts: Counts, asked: Any, quantiles: Any, **more: A
     return figures
 
 
-def numbers(facts: dict[str, Any]) -> list[tuple[str, float, float, float]]:
-    """Return name, value and interval of mean and quantiles, or of the mean of each of several numbers."""
+def numbers(facts: dict[str, Any]) -> list[tuple[str, float, float | None, float | None]]:
+    """Return name, value and interval (None: not known) of mean and quantiles, or of each of several means."""
     if "names" in facts:
         columns = (facts[key] for key in ("names", "mean", "lower", "upper"))
         return [(str(name), *figures) for name, *figures in zip(*columns, strict=True)]
@@ -247,7 +252,10 @@ def numbers(facts: dict[str, Any]) -> list[tuple[str, float, float, float]]:
 
 def numbers_table(facts: dict[str, Any]) -> list[list[str]]:
     """Return the same as text."""
-    return [[name, short(value), f"{short(low)} to {short(high)}"] for name, value, low, high in numbers(facts)]
+    return [
+        [name, short(value), "not known" if low is None else f"{short(low)} to {short(high)}"]
+        for name, value, low, high in numbers(facts)
+    ]
 
 
 def short(value: float | None, digits: int = 4) -> str:

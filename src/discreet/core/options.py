@@ -55,7 +55,7 @@ _TAKES = {
 }
 #: Types that name files to read, and types that are mappings of names to values.
 FILE_TYPES = ("file", "table", "files", "file pairs")
-PAIR_TYPES = ("pairs", "whole pairs", "file pairs", "list pairs", "figures")
+PAIR_TYPES = ("pairs", "whole pairs", "file pairs", "list pairs", "edge pairs", "figures")
 _WORDS = {
     "flag": "True or False", "names": "a list of names", "list": "a list of names", "numbers": "a list of numbers",
     "file": "a path", "table": "a path", "output": "a path", "folder": "a path", "files": "a list of paths",

@@ -4,6 +4,7 @@ from .charging import task_of as task_of
 from .declare import Kind as Kind
 from .declare import WrongOption as WrongOption
 from .declare import check as check
+from .declare import edges_of as edges_of
 from .declare import must_give as must_give
 from .declare import read as read
 from .declare import spoken as spoken

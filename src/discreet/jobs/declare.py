@@ -445,6 +445,8 @@ def _fits(value: Any, kind: str) -> bool:
     if kind in PAIR_TYPES:
         if not isinstance(value, dict) or not value:
             return False
+        if kind == "edge pairs":  # edges, their number, or a word
+            return all(_fits(v, "whole") or _fits(v, "text") or _fits(v, "list") for v in value.values())
         if kind == "list pairs":
             return all(_fits(v, "numbers") for v in value.values())
         types = {"pairs": (int, float, str), "file pairs": str, "whole pairs": int}.get(kind, (int, float))
@@ -500,6 +502,8 @@ def _read_pairs(kind: Kind, option: Option, texts: Sequence[str], form: str) -> 
         if form == "list pairs":
             numbers = [_number(part, "number") for part in given.split(",")]
             value = None if None in numbers else numbers
+        elif form == "edge pairs":
+            value = edges_of(given)
         elif form == "figures":
             value = _number(given, "number")
         elif form != "file pairs":
@@ -510,6 +514,15 @@ def _read_pairs(kind: Kind, option: Option, texts: Sequence[str], form: str) -> 
             raise kind.wrong(option.name, text, expected, _meant_pairs(option, texts, text, form))
         found[name] = value
     return found
+
+
+def edges_of(text: str) -> Any:
+    """Return the number of bins, a word, or edges: numbers, or texts such as dates."""
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) == 1:
+        whole = _number(text, "whole") if text.isascii() else None
+        return text if whole is None else whole
+    return [part if (number := _number(part, "number")) is None else number for part in parts]
 
 
 def _meant_pairs(option: Option, texts: Sequence[str], wrong: str, form: str) -> Fix | None:

@@ -10,12 +10,12 @@ from discreet.core.schema import toml_value
 from discreet.reporting import known_languages
 
 #: Types that a command line may repeat; the values add up.
-REPEATED = ("list", "files", "texts", "pairs", "whole pairs", "file pairs", "list pairs")
+REPEATED = ("list", "files", "texts", "pairs", "whole pairs", "file pairs", "list pairs", "edge pairs")
 _METAVARS = {
     "budget": "NUMBER", "output": "FILE", "table": "FILE", "files": "FILE", "names": "A,B,...", "list": "TEXT",
     "texts": "TEXT", "whole": "N",
     "numbers": "X,Y,...", "pairs": "NAME=VALUE", "whole pairs": "NAME=NUMBER", "file pairs": "NAME=FILE",
-    "list pairs": "NAME=X,Y,...", "figures": "NAME=NUMBER,...",
+    "list pairs": "NAME=X,Y,...", "edge pairs": "NAME=X,Y,...", "figures": "NAME=NUMBER,...",
 }  # fmt: skip
 
 #: Longer lists of choices are listed in the help, not in its placeholder.

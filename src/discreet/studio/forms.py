@@ -13,7 +13,7 @@ from typing import Any
 
 from discreet.core import PAIR_TYPES, Option
 from discreet.errors import InvalidArgument
-from discreet.jobs import Kind, WrongOption, check
+from discreet.jobs import Kind, WrongOption, check, edges_of
 from discreet.jobs import option as declared
 from discreet.studio import words
 from discreet.studio.schema.typed import read_list, written_list
@@ -199,7 +199,9 @@ def _pairs(option: Option, text: str, t: T) -> dict[str, Any]:
         name, equals, value = (part.strip() for part in line.partition("="))
         if not equals or not name or not value or name in made:
             raise Wrong(t("forms.pairs", example=write(option, option.example).splitlines()[0]))
-        if "list pairs" in option.takes:
+        if "edge pairs" in option.takes:
+            made[name] = edges_of(value.replace(";", ","))
+        elif "list pairs" in option.takes:
             numbers = [_number(part, t) for part in value.split(";" if ";" in value else ",")]
             made[name] = numbers if None not in numbers else value
         else:

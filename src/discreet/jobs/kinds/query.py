@@ -49,8 +49,9 @@ KIND = Kind(
         option("error", "number", "Wanted standard error: sets epsilon before rows are read.", 5.0, above=0),
         option("rows", "number", "Guess of the rows per group, for expected errors of averages and variances.", 1000,
             above=0),
-        option("bins", "list pairs", "COLUMN=A,B,...: edges of the bins of a column that is grouped by.",
-            {"age": [17, 30, 60]}),
+        option("bins", "edge pairs", "COLUMN=A,B,...: edges of the bins of a column that is grouped by (numbers, dates "
+            "or times), COLUMN=N for N equal bins, or month, quarter or year for dates. Rows outside the edges are in "
+            "no group.", {"age": [17, 30, 60]}, expected="COLUMN=A,B,... or COLUMN=N, once per column"),
         option("keys", "text", "Select the groups of undeclared columns privately.", "private", choices=("private",)),
         option("tables", "file pairs", "NAME=FILE of a public table to join.", {"towns": "towns.csv"}, shell="table"),
         option("level", "number", "Confidence level of the intervals.", 0.95, default=0.95, above=0, below=1),

@@ -42,6 +42,7 @@ def run(job: Job) -> JobResult:
         write_table(place, table, replace(promise, parameters=stated), book=book)
     told = {name: promise.to_dict()[name] for name in ("epsilon", "delta", "unit", "seeded")}
     figures = {"query": given["query"], "level": given.get("level", 0.95), "groups": table.to_pylist(), **told}
+    figures |= {"note": answer.note} if answer.note else {}
     figures |= standing(job, promise.digest, again=False)
     return finish(job, promise, files, figures, answer)
 

@@ -371,8 +371,9 @@ def estimate_figures(
         return {"reports": found.n, **figures, "caveats": [], **promised, "file": file}
     if isinstance(found, local.Distribution):
         rows = found.to_arrow().to_pylist()
-        notes = [_LOG_MEAN] if found.scale == "log" else []
-        facts = {"reports": found.n, **found.summary(**shown), "distribution": rows, "caveats": notes}
+        summary = found.summary(**shown)
+        notes = [*([_LOG_MEAN] if found.scale == "log" else []), *_unseen(found, summary["quantiles"])]
+        facts = {"reports": found.n, **summary, "distribution": rows, "caveats": notes}
         return {**facts, **promised, "file": file}
     low, high = found.interval(0.95)
     columns = (found.count.tolist(), found.std_error.tolist(), low.tolist(), high.tolist())
@@ -382,6 +383,17 @@ def estimate_figures(
         dict(zip(names, row, strict=True)) for row in zip(found.candidates, *map(_finite, columns), marks, strict=True)
     ]
     return {"reports": found.n, "estimates": rows, "caveats": caveats(found, mechanism), **promised, "file": file}
+
+
+def _unseen(found: local.Distribution, quantiles: list[dict[str, Any]]) -> list[str]:
+    """Explain why some quantiles have no interval."""
+    levels = ", ".join(f"{100 * one['level']:g} %" for one in quantiles if one["lower"] is None)
+    if not levels:
+        return []
+    return [
+        f"No interval for {levels}: fewer values lie beyond than the noise of {found.n:,} reports hides "
+        f"({100 * found.share_error:.2g} % of them, one standard error). Collect more reports to estimate it."
+    ]
 
 
 def caveats(found: local.Estimate, mechanism: Mechanism | None) -> list[str]:

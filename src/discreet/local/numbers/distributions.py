@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import FloatArray, Guarantee, checks, normal_width
+from discreet.core import BoolArray, FloatArray, Guarantee, checks, normal_width
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import drawn
 
 #: ``refit(replicates, rng)`` returns the shares of bootstrap samples, one per row.
 Refit = Callable[[int, object], FloatArray]
+#: Intervals of quantiles are compared at these levels, whatever was asked for.
+_DECILES = np.linspace(0.1, 0.9, 9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,9 @@ class Distribution:
         The method of estimation, and the steps of the fit.
     scale : str
         "linear" or "log".
+    share_error : float
+        Standard error of the share of values near one end, from the number of reports and the mechanism alone. A
+        quantile with a smaller share beyond it has no interval.
 
     Examples
     --------
@@ -58,6 +63,7 @@ class Distribution:
     steps: int
     scale: str = "linear"
     _refit: Refit | None = field(default=None, repr=False)
+    share_error: float = 0.0
 
     def __len__(self) -> int:
         return len(self.shares)
@@ -106,7 +112,8 @@ class Distribution:
 
         Reports are drawn from the fit and fitted again. The spread of the results and their distance from the fit, the
         bias of fitting, both widen the interval. Detail finer than the noise is lost: trust means, quantiles and sums
-        over many buckets more than single shares.
+        over many buckets more than single shares. Intervals of quantiles grow with the level. They are NaN where the
+        share of values beyond the quantile is below ``share_error``: such a tail cannot be told from noise.
 
         Parameters
         ----------
@@ -123,11 +130,31 @@ class Distribution:
         """
         kind = checks.choice("of", of, ("shares", "cdf", "mean", "quantile"))
         levels = _levels(q)
+        again = self._again(replicates, rng)
+        if kind == "quantile":
+            return self._quantile_interval(levels, level, again)
         what: dict[str, Callable[[FloatArray], Any]] = {
             "shares": np.asarray, "cdf": _running, "mean": lambda shares: shares @ self.middles,
-            "quantile": lambda shares: self._quantiles(shares, levels),
         }  # fmt: skip
-        return self._interval(what[kind], level, self._again(replicates, rng), numbers=kind in ("mean", "quantile"))
+        return self._interval(what[kind], level, again, numbers=kind == "mean")
+
+    def seen(self, q: Any) -> BoolArray:
+        """Return which quantiles have an interval: the share beyond them is not below the error of a share."""
+        levels = _levels(q)
+        return np.asarray(np.minimum(levels, 1 - levels) >= self.share_error)
+
+    def _quantile_interval(self, levels: FloatArray, level: float, again: FloatArray) -> tuple[Any, Any]:
+        """Return intervals of quantiles; a bound of a lower quantile holds for the higher ones too, and vice versa."""
+        every = np.unique(np.concatenate([np.ravel(levels), _DECILES]))
+        every = every[self.seen(every)]
+        low, high = self._interval(lambda shares: self._quantiles(shares, every), level, again, numbers=True)
+        low, high = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
+        place, seen = np.searchsorted(every, levels), self.seen(levels)
+        place = np.minimum(place, max(len(every) - 1, 0))
+        found = (
+            np.where(seen, end[place], np.nan) if len(every) else np.full(levels.shape, np.nan) for end in (low, high)
+        )
+        return tuple(found)  # type: ignore[return-value]
 
     def _again(self, replicates: int, rng: object) -> FloatArray:
         """Return the shares of fits to reports that are drawn from this fit."""
@@ -172,9 +199,9 @@ class Distribution:
 
         ends = self.edges[[*first, d]].tolist()
         mean = self._interval(lambda shares: shares @ self.middles, 0.95, again, numbers=True)
-        at = self._interval(lambda shares: self._quantiles(shares, levels), 0.95, again, numbers=True)
+        at = self._quantile_interval(levels, 0.95, again)
         parts = self._interval(merged, 0.95, again)
-        columns = zip(levels.tolist(), self.quantile(levels).tolist(), *(end.tolist() for end in at), strict=True)
+        columns = zip(levels.tolist(), self.quantile(levels).tolist(), *map(_known, at), strict=True)
         rows = zip(ends, ends[1:], merged(self.shares).tolist(), *(end.tolist() for end in parts), strict=False)
         return {
             "mean": self.mean, "lower": float(mean[0]), "upper": float(mean[1]),
@@ -207,6 +234,10 @@ class Distribution:
 
     def __repr__(self) -> str:
         return f"<distribution over {len(self)} buckets from {self.n} reports, mean {self.mean:.4g}>"
+
+
+def _known(ends: FloatArray) -> list[float | None]:
+    return [None if np.isnan(end) else float(end) for end in ends]
 
 
 def _levels(q: Any) -> FloatArray:

@@ -125,7 +125,16 @@ class SquareWave(OneNumber):
 
         name = "maximum likelihood" if how == "em" else "smoothed maximum likelihood"
         fitted = name, int(steps[0]), self.scale
-        return Distribution(shares[0], self.edges, counts.n, counts.guarantee, *fitted, refit)
+        facts = shares[0], self.edges, counts.n, counts.guarantee
+        return Distribution(*facts, *fitted, refit, self._share_error(counts.n))
+
+    def _share_error(self, n: int) -> float:
+        """Return the standard error of the share of values whose windows hold the same reports, if few have them.
+
+        Of n reports, a share of width·far is in a window by chance, and a value there adds (near - far)·width.
+        """
+        law = self.law
+        return float(min(1.0, math.sqrt(law.far * law.width / max(n, 1)) / ((law.near - law.far) * law.width)))
 
     def simulated(self, shares: FloatArray, n: int, times: int, rng: object = None) -> list[Distribution]:
         """Return the estimates of simulated collections of ``n`` reports from a population with these shares."""

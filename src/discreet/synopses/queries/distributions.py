@@ -243,9 +243,17 @@ def edges_of(column: Column, bins: Any) -> FloatArray:
     """Return the edges of bins of a column of numbers on its axis, from their number or from edges."""
     if isinstance(bins, (int, np.integer)):
         return even_edges(column, checks.whole("bins", bins, low=1, high=10**6))
-    fix = f"bins=[{column.low:g}, {column.high:g}]"
+    ends = [column.least, column.most + 1] if isinstance(column, Integer) else column.to_dict()["bounds"]
+    fix = f"bins={ends}"
+    if isinstance(bins, str) and isinstance(column, Date) and bins in (units := {"month": 1, "quarter": 3, "year": 12}):
+        ends = np.array([column.low, column.high]).astype("datetime64[D]")
+        first, last = ends.astype("datetime64[M]").astype(int)
+        months = np.arange(first - first % units[bins], last + 1, units[bins]).astype("datetime64[M]")
+        days = months.astype("datetime64[D]").astype(np.float64)
+        return np.concatenate([[column.low], days[days > column.low], [column.high + 1]])
     if not isinstance(bins, (Sequence, np.ndarray)) or isinstance(bins, str):
-        raise InvalidType("bins", bins, "a number of bins or their edges", "bins=20")
+        words = ", or month, quarter or year" if isinstance(column, Date) else ""
+        raise InvalidType("bins", bins, f"a number of bins or their edges{words}", "bins=20")
     try:
         edges = np.array([place_on(column, b) for b in bins], dtype=np.float64)
     except (TypeError, ValueError):
@@ -257,7 +265,7 @@ def edges_of(column: Column, bins: Any) -> FloatArray:
     whole = np.ceil(edges) - 0.5
     if not (np.diff(whole) > 0).all():
         what = f"edges with a whole number between any two: column {column.name!r} has no others"
-        raise InvalidArgument("bins", list(bins), what, f"bins=[{column.least}, {column.most + 1}]")
+        raise InvalidArgument("bins", list(bins), what, fix)
     return whole
 
 

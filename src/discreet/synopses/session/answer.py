@@ -30,6 +30,8 @@ class Answer(Frames):
         Groups whose noisy number of rows is below three times its noise: do not rely on them.
     guarantee : Guarantee
         What is promised, and what all of it cost.
+    note : str
+        Which values the bins leave out; empty if none.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class Answer(Frames):
     _keys: Mapping[str, pa.Array] = field(default_factory=dict)
     #: The asked quantiles of figures that have several.
     _shares: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    note: str = ""
 
     @property
     def value(self) -> Any:

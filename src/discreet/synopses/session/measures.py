@@ -46,6 +46,8 @@ _CELLS, _PARTS = 2**10, 2**4
 _ROUNDED = 3 - 2 * math.sqrt(2)
 #: Distinct values that are told apart at most.
 _MOST_VALUES = 2**20
+#: Parts of a range whose ends are tested together for the interval of a quantile.
+_COARSE = 16
 
 Ends = Callable[[float], tuple[Any, ...]]
 
@@ -416,17 +418,31 @@ class Quantiles(Measure):
         else:
             value = column.low + lines / (parts * _PARTS) * (column.high - column.low)
 
+        # The few lines that are sums of the fewest nodes, for the second test below.
+        apart = max(2 ** math.ceil(math.log2(max(parts, 1))) // _COARSE, 1)
+        coarse = np.arange(apart, parts, apart)
+
         def ends(level: float) -> tuple[FloatArray, FloatArray]:
-            made = []
+            made, missed = [], (1 - level) / 2
             for j, q in enumerate(shares):
                 excess = below - q * number
                 # A line's rank is a sum of some nodes, the whole is another: tails of their sum are no wider than this.
                 copied = rows.rounding * q * (1 - q) * np.maximum(number, 0)
-                far = wide(level) * np.sqrt(law.variance * (used + q**2 * used[-1]) + copied)
+                error = np.sqrt(law.variance * (used + q**2 * used[-1]) + copied)
+                far = wide(1 - missed) * error
                 possible = (excess[:, :-1] <= far[:, :-1]) & (excess[:, 1:] >= -far[:, 1:])
                 none = ~possible.any(axis=1)
                 start = np.where(none, 0, possible.argmax(axis=1))
                 stop = np.where(none, parts, parts - possible[:, ::-1].argmax(axis=1))
+                # Where noise is wide, some far line passes by chance. So every coarse line that is surely too low ends
+                # the interval from below, and one that is too high from above: one-sided tests, all of them together.
+                if len(coarse):
+                    sure = wide(1 - 2 * missed / len(coarse)) * error[:, coarse]
+                    low = np.where(excess[:, coarse] < -sure, coarse, 0).max(axis=1)
+                    high = np.where(excess[:, coarse] > sure, coarse, parts).min(axis=1)
+                    start, stop = np.maximum(start, low), np.minimum(stop, high)
+                    crossed = start >= stop  # one of the tests erred
+                    start, stop = np.where(crossed, 0, start), np.where(crossed, parts, stop)
                 made.append((np.minimum(first[start], value[:, j]), np.maximum(first[stop] - whole, value[:, j])))
             return np.column_stack([low for low, _ in made]), np.column_stack([high for _, high in made])
 

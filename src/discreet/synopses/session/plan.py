@@ -129,6 +129,21 @@ class Plan:
             found[name] = measure.take(Rows(opening, groups, at, self.apart(opening.gate.person)), share)
         return found
 
+    @property
+    def note(self) -> str:
+        """What the bins leave out of the declared bounds; empty if nothing. No row is read."""
+        said = []
+        for name, edges in self.edges.items():
+            column: Any = self.known.column(name)
+            if isinstance(column, Categorical):
+                continue
+            half = 0.5 * isinstance(column, Integer)
+            sides = [f"below {column.at(edges[0] + half)}"] if edges[0] > column.low else []
+            sides += [f"from {column.at(edges[-1] + half)} on"] if edges[-1] < column.high else []
+            if sides:
+                said.append(f"Rows with {name} {' or '.join(sides)} are in no group: the bins end before its bounds.")
+        return " ".join(said)
+
     def keys(self) -> dict[str, pa.Array]:
         """Return the groups as columns: categories, or both ends of bins; null for missing values."""
         bins = [
@@ -152,7 +167,8 @@ class Plan:
             law, error = measure.law(column, share), measure.error(column, share, rows)
             times = step if measure.kind in ("count", "sum") or math.isnan(step) else 1.0
             lines.append((measure.label, law, None if error is None or math.isnan(times) else error * times))
-        return QueryPlan(charged, unit, math.prod(len(e) - 1 for e in self.edges.values()), tuple(lines), rows)
+        n_groups = math.prod(len(e) - 1 for e in self.edges.values())
+        return QueryPlan(charged, unit, n_groups, tuple(lines), rows, self.note)
 
     def check(self, price: Price, epsilon: Any, error: Any = None) -> None:
         """Refuse a budget whose noise cannot be drawn, or the error that led to it."""
@@ -186,6 +202,8 @@ class QueryPlan(Frames):
         and no guess was given.
     rows : float or None
         The guess of rows per group.
+    note : str
+        Which values the bins leave out; empty if none.
 
     Examples
     --------
@@ -198,6 +216,7 @@ class QueryPlan(Frames):
     groups: int
     lines: tuple[tuple[str, Law, float | None], ...] = field(default=())
     rows: float | None = None
+    note: str = ""
 
     def to_arrow(self) -> pa.Table:
         """Return one row per figure."""
@@ -207,7 +226,8 @@ class QueryPlan(Frames):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same as plain data."""
-        return {"price": self.price, "unit": self.unit, "groups": self.groups, "figures": self.to_arrow().to_pylist()}
+        return {"price": self.price, "unit": self.unit, "groups": self.groups,
+                "figures": self.to_arrow().to_pylist(), **({"note": self.note} if self.note else {})}  # fmt: skip
 
     def __repr__(self) -> str:
         errors = []
@@ -248,7 +268,11 @@ def _edges(column: Column, bins: Any) -> FloatArray:
         if isinstance(column, Integer) and not isinstance(column, Code) and column.n_values <= _OWN_GROUPS:
             return np.arange(column.low, column.high + 0.25)
         raise InvalidArgument("bins", None, f"given for {column.name!r}", f"bins={{{column.name!r}: 10}}")
-    return edges_of(column, bins)
+    try:
+        return edges_of(column, bins)
+    except InvalidArgument as error:
+        fix = error.fix.removeprefix("bins=")
+        raise type(error)("bins", bins, error.expected, f"bins={{{column.name!r}: {fix}}}") from None
 
 
 def _boxes(known: Domain, where: Any) -> tuple[Mapping[str, Any], ...] | None:

@@ -63,7 +63,8 @@ class QuerySession:
         column's rule is "own".
     ``by``, ``bins``
         Columns to group by: categories, up to 128 whole numbers, or bins, as edges or their number (a mapping by column
-        if there are several). A bin holds its lower edge. All groups together cost one price.
+        if there are several), or "month", "quarter" or "year" for dates. A bin holds its lower edge, and rows outside
+        the edges are in no group (``note`` says so). All groups together cost one price.
     ``keys="private"``
         Groups by columns of text that the domain does not declare. A quarter of ``epsilon``, and ``delta``, select the
         keys that enough rows or persons have (`private_categories`); the guarantee includes both.
@@ -110,7 +111,7 @@ class QuerySession:
     >>> round(session.variance("age", epsilon=2).value, 2), round(session.std("age", epsilon=2).value, 2)
     (207.96, 14.17)
     >>> session.distinct("age", epsilon=2), session.quantile("age", epsilon=2)
-    (Answer(4: 95 % interval 3 to 5, epsilon 2), Answer(39: 95 % interval 31 to 52, epsilon 2))
+    (Answer(4: 95 % interval 3 to 5, epsilon 2), Answer(39: 95 % interval 27 to 48, epsilon 2))
     >>> answer = session.quantiles("age", [0.25, 0.75], by="sex", epsilon=2)
     >>> answer, answer.guarantee.epsilon, float(account.remaining)
     (Answer(f (25, 40), m (31, 62): epsilon 2), 2.0, 0.0)
@@ -170,7 +171,19 @@ class QuerySession:
         return found.largest(k, len(by) > 1) if isinstance(found, Answer) else found
 
     def distinct(self, column: str, where: Any = None, **how: Any) -> Any:
-        """Count how many declared categories or whole numbers occur in a column."""
+        """Count how many declared categories or whole numbers occur in a column, or how many persons there are.
+
+        Privacy
+        -------
+        Persons are counted by one row of each, so one person more changes the number by 1: discrete Laplace noise of
+        scale 1/ε, however many rows the unit allows. Rows without a person count as the unit says.
+        """
+        if isinstance(unit := self._declared().unit, Person) and column == unit.column:
+            if where is not None or how.get("by"):  # the one row that is used need not be among those asked for
+                raise InvalidArgument("column", column, "counted without where and by: it is the person", "count(...)")
+            once = copy.copy(self)
+            once.domain = self._declared().with_unit(Person(column, rows=1))
+            return once._buy({"distinct": Count()}, **how)
         if weights := self._declared().weights:
             raise InvalidArgument("column", column, f"asked without the weight {weights[0]!r}", "another domain")
         return self._buy({"distinct": Distinct(column)}, where, **how)
@@ -222,6 +235,12 @@ class QuerySession:
         from discreet.synopses.session import sql
 
         asked = sql.compiled(query, self._released(), {} if tables is None else tables)
+        whose = getattr(self._declared().unit, "column", None)
+        if whose in [m.column for m in asked.measures.values() if isinstance(m, Distinct)]:
+            if len(asked.measures) > 1 or asked.where or asked.by:
+                expected = "persons alone: COUNT(DISTINCT ...) of them has no WHERE, GROUP BY or second figure"
+                raise InvalidArgument("query", query, expected, f"distinct({whose!r})")
+            return self.distinct(str(whose), **how)
         found = self._buy(asked.measures, asked.where, by=asked.by, lookups=asked.lookups, **how)
         return found.ordered(asked.order, asked.limit) if isinstance(found, Answer) else found
 
@@ -310,7 +329,7 @@ class QuerySession:
         promised = stated.promise({"method": "QuerySession", "question": job})
         sealed = promised.seal(b"".join(np.asarray(one.value, np.float64).tobytes() for one in found.values()))
         shares = {n: tuple(map(float, m.qs)) for n, m in measures.items() if isinstance(m, Quantiles) and len(m.qs) > 1}
-        return Answer(opening.book(sealed), found, plan.keys(), shares)
+        return Answer(opening.book(sealed), found, plan.keys(), shares, plan.note)
 
     def _price(
         self, plan: Plan, declared: Domain, epsilon: Any, error: Any, of: Any, rows: float | None, share: Fraction
