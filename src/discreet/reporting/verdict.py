@@ -293,14 +293,14 @@ def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Finding
         elif promise.model != "syntactic" and column.name not in promise.parameters.get("quasi_identifiers", ()):
             read = [reader_of(column)(v) for v in values if v is not None]
             numbers = [v for v in read if v is not None and math.isfinite(v)]
-            free = promise.model == "metric" and promise.parameters.get("remap") not in _BOUNDED
+            free = promise.model in ("metric", "local") and promise.parameters.get("remap") not in _BOUNDED
             if not free and any(not column.low <= v <= column.high for v in numbers):
                 odd.append(f"column {column.name!r} has values outside its bounds")
             elif len(numbers) < len(read):
                 odd.append(f"column {column.name!r} holds a value that is not one of its kind")
     for text in (*wrong, *odd):
         found.add("cells" if text in odd else "domain", False, text)
-    free = promise.model == "metric" and promise.parameters.get("remap") not in _BOUNDED
+    free = promise.model in ("metric", "local") and promise.parameters.get("remap") not in _BOUNDED
     said = "; perturbed numbers may be outside their bounds by design" if free else ""
     if promise.parameters.get("facts"):
         broken = broken_facts(table, domain)

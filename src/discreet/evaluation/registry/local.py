@@ -15,7 +15,7 @@ _KEY = 7
 #: A table of weights, and the values that its reports speak for.
 _MORE, _LESS = 2**40, 148_802_717_568  # a ratio just below e^2
 _EVEN = (_MORE + _LESS) // 2
-_OWN: dict[str, Any] = {"weights": ((_MORE, _LESS, _EVEN), (_LESS, _MORE, _EVEN), (_EVEN, _EVEN, _EVEN))}
+_OWN: dict[str, Any] = {"weights": ((_MORE, _LESS, _EVEN), (_EVEN, _MORE, _LESS), (_LESS, _EVEN, _MORE))}
 _CROWD, _SHUFFLE_DELTA = 40, 0.01
 
 
