@@ -257,7 +257,7 @@ WORDS = {
     "sketch estimate c.bin --consistency nope": "--consistency must be one of",
     "plan -n 10 -d 0": "--columns must be",
     "plan -n 10 -d 2 --k 11": "--k must be at most the number of rows (10), got 11; try --k 10",
-    "run --example nope": "synopsis, synthesize, cluster, anonymize, perturb, sketch",
+    "run --example nope": "synopsis, synthesize, cluster, anonymize, mask, perturb, sketch",
     "run schema.toml": "schema.toml has no key 'columns'",
 }
 
@@ -527,7 +527,7 @@ JOBS = [
         "sketch",
         'domain = ["cat", "dog"]',
         'mechanism = "hadamard-sketch"\nset = { rows = 3 }',
-        "set = { width = 1024 }",
+        "a name of hadamard-sketch: n_hashes, width",
     ),
     ("sketch", "epsilon = 1", "epsilon = 1\ncandidates = 3", "[parameters] candidates must be a list"),
     ("sketch", "epsilon = 1", 'epsilon = 1\nsecret = "secret.txt"', "does not remember answers"),

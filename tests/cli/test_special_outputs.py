@@ -106,6 +106,7 @@ KEPT = {
     "cluster.release": ("cluster", "t.csv", *SCHEMA, "--epsilon", "1", "-k", "1", "-o", "x.csv", "--release",
         "{}.parquet"),
     "anonymize.release": ("anonymize", "t.csv", *SCHEMA, "--k", "3", "-o", "{}"),
+    "mask.release": ("mask", "t.csv", *SCHEMA, "--method", "swapping", "-o", "{}"),
     "perturb.release": ("perturb", "t.csv", *SCHEMA, "--epsilon", "1", "--radius", "1", "-o", "{}"),
     "query.table": ("query", "t.csv", "SELECT COUNT(*) FROM t", *SCHEMA, "--epsilon", "1", "-o", "{}"),
     "ask.table": ("ask", "s.parquet", "age > 3", "-o", "{}"),
