@@ -66,7 +66,7 @@ def read(
     found = dict(store.counts(task.digest) if counts is None else counts)
     facts = _standing(held, found, store.refused(task.digest))
     if facts["reports"] < task.minimum:
-        raise TooFewReports(facts["reports"], task.minimum)
+        raise TooFewReports(facts["reports"], task.minimum, facts.get("shuffled", {}).get("lost", 0))
     asked = values_asked(task, candidates)
     figures = _estimated(task, _sum(found), asked, quantiles)
     facts |= {key: value for key, value in figures.items() if key not in ("reports", "file")}
