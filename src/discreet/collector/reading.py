@@ -98,7 +98,7 @@ def _liars(task: Task) -> dict[str, float] | None:
 def _warning(bound: dict[str, float] | None, reports: int) -> str:
     """Describe the effect of replays and false reports, with a bound if there is one."""
     if bound is None:
-        return LIARS
+        return f"{LIARS} How far false reports can move this estimate is not known."
     share, most = max(1, reports // 100), max(bound["up"], -bound["down"])
     return (
         f"{LIARS} Each false report moves a count by at most {bound['up']:.2f} upwards and {-bound['down']:.2f} "
