@@ -194,9 +194,12 @@ class TooFewReports(DiscreetError, ValueError):
     12 reports have come, but this task needs at least 1,000; wait for more
     """
 
-    def __init__(self, reports: int, minimum: int) -> None:
-        self.reports, self.minimum = reports, minimum
-        super().__init__(f"{reports:,} reports have come, but this task needs at least {minimum:,}; wait for more")
+    def __init__(self, reports: int, minimum: int, lost: int = 0) -> None:
+        self.reports, self.minimum, self.lost = reports, minimum, lost
+        others = f" (the shuffler deleted {lost:,} others)" if lost else ""
+        super().__init__(
+            f"{reports:,} reports have come{others}, but this task needs at least {minimum:,}; wait for more"
+        )
 
 
 class MissingExtra(DiscreetError, ImportError):
@@ -205,12 +208,13 @@ class MissingExtra(DiscreetError, ImportError):
     Examples
     --------
     >>> print(MissingExtra("drawing a synopsis", "plot"))
-    drawing a synopsis needs the extra 'plot'; run pip install 'discreet[plot]'
+    drawing a synopsis needs the extra 'plot'; run pip install 'discreet[plot]', or in a clone pip install '.[plot]'
     """
 
     def __init__(self, job: str, extra: str) -> None:
         self.job, self.extra = job, extra
-        super().__init__(f"{job} needs the extra {extra!r}; run pip install 'discreet[{extra}]'")
+        line = f"run pip install 'discreet[{extra}]', or in a clone pip install '.[{extra}]'"
+        super().__init__(f"{job} needs the extra {extra!r}; {line}")
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.job, self.extra)

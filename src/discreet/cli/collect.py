@@ -103,7 +103,7 @@ def serve(
 
     It keeps noisy reports, counters, and for a limited time keys that detect repeated reports. Nothing else is kept.
     """
-    from discreet.collector import Settings, serve
+    from discreet.collector import Settings, missing_keys, serve
 
     place = _address(store)
     settings = Settings(
@@ -113,8 +113,10 @@ def serve(
     address = f"http://{host}:{port}"
 
     def told() -> None:
+        with _store(data, store) as kept:
+            absent = missing_keys(data, kept)
         if as_json:
-            echo({"address": address, "data": str(data), "token": str(data / "operator.token")})
+            echo({"address": address, "data": str(data), "token": str(data / "operator.token"), "warnings": absent})
             return
         shown = str(data) if place is None else without_password(place)
         console.print(f"[bold]Collecting[/] at [cyan]{address}[/], into [cyan]{escape(shown)}[/].")
@@ -125,6 +127,7 @@ def serve(
         )
         if host not in ("127.0.0.1", "::1", "localhost"):
             warn(["others can reach this address: put a proxy with TLS in front of it (docs/collector.md)"])
+        warn(absent)
 
     serve(settings, ready=told)
 
@@ -546,6 +549,11 @@ def backup(*, target: Path, data: Path) -> Iterator[Any]:
     from discreet.core import check_place
 
     check_place(target)
+    if (data / "shuffled.sqlite").exists() and not (data / "collected.sqlite").exists():
+        raise DataSourceError(
+            f"data: {str(data)!r} is the folder of a shuffler, whose store must not be restored from a copy: it would "
+            "take frames again that it forgot (docs/shuffler.md); copy its sealing.keys, or name the collector's folder"
+        )
     with _store(data, None) as kept:
         kept.backup(target)
     yield {"file": str(target), "bytes": target.stat().st_size}

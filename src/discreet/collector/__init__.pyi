@@ -8,6 +8,7 @@ from .reading import shuffled_promise as shuffled_promise
 from .reading import standing as standing
 from .service.serve import serve as serve
 from .service.settings import Settings as Settings
+from .service.settings import missing_keys as missing_keys
 from .service.settings import sealing_keys as sealing_keys
 from .stores.base import Store as Store
 from .stores.base import find_task as find_task

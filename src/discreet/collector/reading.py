@@ -66,7 +66,7 @@ def read(
     found = dict(store.counts(task.digest) if counts is None else counts)
     facts = _standing(held, found, store.refused(task.digest))
     if facts["reports"] < task.minimum:
-        raise TooFewReports(facts["reports"], task.minimum)
+        raise TooFewReports(facts["reports"], task.minimum, facts.get("shuffled", {}).get("lost", 0))
     asked = values_asked(task, candidates)
     figures = _estimated(task, _sum(found), asked, quantiles)
     facts |= {key: value for key, value in figures.items() if key not in ("reports", "file")}
@@ -98,7 +98,7 @@ def _liars(task: Task) -> dict[str, float] | None:
 def _warning(bound: dict[str, float] | None, reports: int) -> str:
     """Describe the effect of replays and false reports, with a bound if there is one."""
     if bound is None:
-        return LIARS
+        return f"{LIARS} How far false reports can move this estimate is not known."
     share, most = max(1, reports // 100), max(bound["up"], -bound["down"])
     return (
         f"{LIARS} Each false report moves a count by at most {bound['up']:.2f} upwards and {-bound['down']:.2f} "

@@ -61,3 +61,12 @@ def test_direct_response_is_the_best_oracle_up_to_about_twice_e_to_epsilon() -> 
             direct = dc.local.DirectResponse(epsilon, d).variance(1)
             other = min(dc.local.SubsetSelection(epsilon, d).variance(1), dc.local.LocalHashing(epsilon).variance(1))
             assert (direct <= other * (1 + 1e-9)) == wins
+
+
+def test_a_plan_prints_as_a_table() -> None:
+    """One line per mechanism under the heads, with columns in line."""
+    plan = dc.local.plan_numbers(epsilon=2, n=100_000, low=1, high=60_000, scale="log")
+    head, *lines = str(plan).splitlines()
+    assert len(lines) == len(plan.rows)
+    for line, row in zip(lines, plan.to_rows(), strict=True):
+        assert all(line[head.index(name) :].startswith(cell) for name, cell in row.items())

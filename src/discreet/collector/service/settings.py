@@ -87,6 +87,17 @@ def sealing_keys(folder: str | Path, *, new: bool = False) -> dict[str, Any]:
     return {key.public_key().public_bytes_raw().hex(): key for key in found}
 
 
+def missing_keys(folder: str | Path, store: Store) -> list[str]:
+    """Return warnings about open tasks whose reports cannot be opened: their sealing key is not in the folder."""
+    known = sealing_keys(folder)
+    return [
+        f"task {digest[:12]} ({held.task.name}) is sealed to a key that is not in {str(Path(folder) / KEYS)!r}: its "
+        "batches wait and are lost in the end; put the backup of that file there"
+        for digest, held in store.tasks().items()
+        if held.task.shuffle is not None and not held.closed and held.task.shuffle.collector not in known
+    ]
+
+
 def bind_key(folder: str | Path, public: str, store: str) -> None:
     """Note which store remembers the frames of a shuffler's key; a key of another store is a `FormatError`.
 

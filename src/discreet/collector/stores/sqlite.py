@@ -349,11 +349,17 @@ class SqliteStore(common.Store):
         if place.exists():
             raise DataSourceError(f"target: {str(target)!r} exists; name another file")
         try:
+            os.close(os.open(place, os.O_CREAT | os.O_EXCL, 0o600))  # for its owner alone, like the store
+        except OSError as error:
+            raise StoreUnavailable(f"no copy was made: {error}") from None
+        try:
             with closing(self._open()) as base:
                 base.execute("vacuum into ?", (str(place),))
             for path in (place, place.parent):
                 common.sync(path)
         except (OSError, sqlite3.Error) as error:
+            with suppress(OSError):
+                place.unlink()
             raise StoreUnavailable(f"no copy was made: {error}") from None
 
     def shut(self) -> None:

@@ -54,6 +54,12 @@ class NumberPlan:
         """The first row."""
         return self.rows[0]
 
+    def __str__(self) -> str:
+        rows = self.to_rows()
+        lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+
     def to_rows(self) -> list[dict[str, str]]:
         """Return the rows as text, for printing."""
         rows = []
@@ -91,6 +97,8 @@ def plan_numbers(epsilon: float, n: int, low: float, high: float, *, scale: str 
     >>> found = plan_numbers(epsilon=2, n=100_000, low=1, high=60_000, scale="log")
     >>> found.best.mechanism, round(100 * found.best.median_error, 1), found.best.report_bits
     ('square-wave', 1.5, 9)
+    >>> print(str(found).splitlines()[1])
+    square-wave    buckets=256, scale=log  distribution                     1.48 %               9
     """
     budget, reports = local_budget("epsilon", epsilon), checks.whole("n", n, low=1, high=10**15)
     wave = SquareWave(budget, low, high, scale=scale)

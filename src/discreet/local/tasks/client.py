@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import json
+import logging
 import threading
 import time
 import urllib.error
@@ -21,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from discreet import noise
-from discreet.core import checks, written_amount
+from discreet.core import checks, counted, written_amount
 from discreet.errors import BudgetExceeded, DataSourceError, FormatError, InvalidArgument, InvalidType
 from discreet.local.repeated.bit_flip import BitFlip
 from discreet.local.tasks import frames
@@ -37,6 +39,9 @@ _BATCH, _MOST_WAITING, _PATIENCE, _LARGEST_TASK = 100, 1000, 10, 1 << 24
 _LONGEST_PAUSE, _LONGEST_ERROR = 3600, 1000
 #: Status codes after which the same frame is sent again later.
 _LATER, _GONE = (408, 425, 429), 410
+#: Status codes of an address that does not take this task, or not yet: the frame waits for the right one.
+_ELSEWHERE = (403, 404)
+log = logging.getLogger("discreet.client")
 
 
 class Sent(NamedTuple):
@@ -119,6 +124,7 @@ class Client:
         #: Held while the file is read and changed, not while the network is waited for.
         self._lock = threading.RLock()
         self._file = DeviceFile(path)
+        self._problem = ""
 
     # ---- tasks
 
@@ -251,13 +257,25 @@ class Client:
                 continue
             # Once the collector may have forgotten the key, sending again could count twice.
             late = self._late(digest, frame, first)
-            answer = _GONE if late else self._ask(url, f"/v1/tasks/{digest}/reports", bytes.fromhex(frame))[0]
+            answer, text = (_GONE, b"") if late else self._ask(url, f"/v1/tasks/{digest}/reports", bytes.fromhex(frame))
+            if answer is not None and 400 <= answer < 500 and answer not in _LATER:
+                kept = "kept" if answer in _ELSEWHERE else "dropped"
+                why = "it was sent first too long ago" if late else f"{url} answers {answer}{_reason(text)}"
+                self._problem = f"{counted(reports, 'report')} of {questions[digest]!r} {kept}: {why}"
+                log.warning("%s", self._problem)
+            if answer in _ELSEWHERE:
+                continue
             if answer is None or 300 <= answer < 400 or answer >= 500 or answer in _LATER:
                 down.add(url)  # a redirect is somebody else's answer, such as that of a café's network
                 continue
             if self._done(frame):
                 sent, refused = (sent + reports, refused) if answer < 300 else (sent, refused + reports)
         return Sent(sent, self._waiting(), refused)
+
+    @property
+    def problem(self) -> str:
+        """Why reports were last refused or not taken; empty if none were. The log `discreet.client` says so too."""
+        return self._problem
 
     def _waiting(self) -> int:
         return len(self._file.state.queue) + sum(int(entry[3]) for entry in self._file.state.frames)
@@ -357,6 +375,15 @@ def asked(address: str, body: bytes | None, patience: float) -> tuple[int | None
             return refusal.code, refusal.read(_LONGEST_ERROR), refusal.headers.get("Retry-After", "")
     except (OSError, http.client.HTTPException):  # an answer cut short counts as none
         return None, b"", ""
+
+
+def _reason(text: bytes) -> str:
+    """Return what a server says in its refusal, as plain text; empty if that is not the answer of a collector."""
+    try:
+        told = json.loads(text)["error"]
+    except (ValueError, LookupError, TypeError):
+        return ""
+    return f" ({''.join(c for c in str(told)[:200] if c.isprintable())})"
 
 
 def _subject(task: Task) -> str:

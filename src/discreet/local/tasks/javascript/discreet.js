@@ -817,6 +817,7 @@ export class Client {
         await this.#alone((state) => state.frames.forEach((entry) => entry[1] === bytes && (entry[2] ??= now)));
         status = (await this.#ask(url, `/v1/tasks/${digest}/reports`, unhex(bytes)))?.status;
       }
+      if ([403, 404].includes(status)) continue; // the wrong address for this task, or too early
       if (!status || status >= 500 || [408, 425, 429].includes(status)) {
         down.add(url);
         continue;
