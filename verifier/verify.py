@@ -18,12 +18,11 @@ try:
 except ImportError:
     Ed25519PublicKey = None
 
-HOLDS, CONTRADICTED, NOT_CHECKED, NOTE = "holds", "contradicted", "not checked", "note"
+RESULTS = HOLDS, CONTRADICTED, NOT_CHECKED, NOTE = "holds", "contradicted", "not checked", "note"  # by exit code, and a note
 
 class Wrong(Exception): """Something is not as the format says; the text says what."""
 class Unchecked(Exception): """Something cannot be checked; the text says why."""
 class Usage(Exception): """The command itself was wrong."""
-
 def need(truth, text):
     if not truth: raise Wrong(text)
 def sha256(data): return hashlib.sha256(data).hexdigest()
@@ -39,8 +38,7 @@ def parsed(data):
         return found
     except (ValueError, RecursionError) as error: raise Wrong(f"it is not JSON in UTF-8: {error}") from None
 def canonical(value): return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
-def is_rational(value):
-    """Return whether a value is a text such as "97/100" in lowest terms, and not negative."""
+def is_rational(value):  # a text such as "97/100" in lowest terms, and not negative
     found = is_text(value) and re.fullmatch(r"(\d{1,2000})(?:/([1-9]\d{0,1999}))?", value, re.ASCII)
     return bool(found) and str(Fraction(int(found[1]), int(found[2] or 1))) == value
 def exact(value):
@@ -50,68 +48,64 @@ def nearest(value):
     try: return float(value)
     except OverflowError: return math.inf
 def shown(value): return f"{nearest(value):.6g}"
-def differ(here, there): return here != there or isinstance(here, bool) != isinstance(there, bool)
+def unlike(told, facts):  # the names of facts that are told otherwise
+    return [n for n, fact in facts.items() if told.get(n) != fact or isinstance(told.get(n), bool) != isinstance(fact, bool)]
 # ----------------------------------------------------------------------------------------------------- forms of fields
 def is_number(v, least=-math.inf, most=math.inf): return type(v) in (int, float) and math.isfinite(nearest(v)) and least <= v <= most
 def is_whole(value, least=0): return type(value) is int and least <= value < 2**53
 def is_text(value): return isinstance(value, str)
 def is_hash(value, digits=64): return is_text(value) and bool(re.fullmatch(f"[0-9a-f]{{{digits}}}", value))
-def among(*words): return lambda value: value in words
+def among(words): return lambda value: value in words.split()
 
 #: What a form asks of a value. "a|b" is one of two, [x] a list of x, {…} an object with these fields; "x?" may be
 #: absent, and "*" stands for any further field.
 FORMS = {
     "null": lambda v: v is None, "true": lambda v: v is True, "bool": lambda v: isinstance(v, bool), "text": is_text,
-    "words": lambda v: is_text(v) and v != "", "sentence": lambda v: is_text(v) and bool(v) and v.isprintable() and not re.search(r"[.!?]\s", v),
+    "sentence": lambda v: is_text(v) and bool(v) and v.isprintable() and not re.search(r"[.!?]\s", v),
     "number": is_number, "share": lambda v: is_number(v, 0, 1), "delta": lambda v: is_number(v, 0) and v < 1,
     "whole": is_whole, "count": lambda v: is_whole(v, 1), "one": lambda v: repr(v) == "1", "two": lambda v: repr(v) == "2",
-    "amount": is_rational, "infinite": lambda v: v == "inf", "hash": is_hash,
+    "amount": is_rational, "infinite": lambda v: v == "inf", "hash": is_hash, "words": lambda v: is_text(v) and v != "",
     "seal": lambda v: is_text(v) and v[:7] == "sha256:" and is_hash(v[7:]), "object": lambda v: isinstance(v, dict),
-    "list": lambda v: isinstance(v, list),
+    "list": lambda v: isinstance(v, list), "state": among("answered added"), "about": among("release account"),
     "distinct": lambda v: isinstance(v, list) and len({json.dumps(item) for item in v}) == len(v),
-    "model": among("central", "local", "metric", "shuffled", "syntactic"), "accounting": among("epsilon", "rho"),
-    "diversity": among("distinct", "entropy", "recursive"), "missing": among("drop", "own"),
-    "role": among("attribute", "quasi-identifier", "sensitive", "identifier", "person", "target", "weight"),
     "unit": lambda v: v == "row" or (isinstance(v, dict) and len(v) == 1 and all(map(FORMS["words"], v.values()))),
-    "law": among("laplace", "gaussian", "exponential", "response", "zcdp"), "state": among("answered", "added"),
-    "about": among("release", "account"),
+    "model": among("central local metric shuffled syntactic"), "accounting": among("epsilon rho"),
+    "role": among("attribute quasi-identifier sensitive identifier person target weight"), "missing": among("drop own"),
+    "law": among("laplace gaussian exponential response zcdp"), "diversity": among("distinct entropy recursive"),
 }
 def named(text, form): return dict.fromkeys(text.split(), form)
 
 GROUPS = {"least": "whole", "columns": [["text"]], "*": "any"}
+K_RULES = {"k?": "whole|null", "probabilistic_k?": "whole", "k_by_columns?": GROUPS, "*": "any"}
 SIGNED = [{"name": "text", "sha256": "hash"}]
 SHAPES = {
     "guarantee": {
         "format": "words", "format_version": "two", "model": "model", "epsilon": "null|infinite|number", "delta": "delta",
-        "accounting": "accounting", "spent": "amount|infinite", "unit": "sentence", "neighbours": "sentence",
-        "ledger": "list", "parameters": "object", "domain": "null|object", "assumptions": "distinct", "seeded": "bool",
-        "version": "text", "digest": "null|seal"},
-    "domain": {
-        "named": "bool", "columns": {"*": {"role": "role", "missing": "missing", "categories?": "distinct", "*": "any"}},
-        **named("unit? functions? impossible? rules?", "any")},
+        "accounting": "accounting", "spent": "amount|infinite", "unit": "sentence", "neighbours": "sentence", "ledger": "list",
+        "parameters": "object", "domain": "null|object", "assumptions": "distinct", "seeded": "bool", "version": "text",
+        "digest": "null|seal"},
+    "domain": {"named": "bool", **named("unit? functions? impossible? rules?", "any"),
+        "columns": {"*": {"role": "role", "missing": "missing", "categories?": "distinct", "*": "any"}}},
     "parameters": {  # of anonymous tables
         **named("output? identifiers? k_counts?", "text"), **named("rows? cells?", "whole"), "*": "any",
         "quasi_identifiers?": ["text"], "labels?": {"*": {"*": ["text"]}},
         "kept?": {"columns": ["text"], "k?": "whole|null", "unique?": "share", "*": "any"},
         "required?": {
-            "k?": "whole|null", "probabilistic_k?": "whole", "k_by_columns?": GROUPS, "*": "any",
-            "l?": {"kind?": "diversity", "least?": "number", "c?": "number", "counts?": "text", "*": "any"},
-            "t?": {"kind?": "text", "most?": "number", "counts?": "text", "*": "any"}},
+            **K_RULES, "l?": {"kind?": "diversity", **named("least? c?", "number"), "counts?": "text", "*": "any"},
+            "t?": {"most?": "number", **named("kind? counts?", "text"), "*": "any"}},
         "reached?": {
-            "k?": "whole|null", "probabilistic_k?": "whole", "k_by_columns?": GROUPS, "largest_share?": "share", "k_of_rows?": "whole",
-            "l?": {"*": "number|infinite"}, "l_kind?": "diversity", "t?": {"*": "number"}, "t_kind?": {"*": "text"},
-            "*": "any"}},
+            **K_RULES, "largest_share?": "share", "k_of_rows?": "whole", "l?": {"*": "number|infinite"}, "l_kind?": "diversity",
+            "t?": {"*": "number"}, "t_kind?": {"*": "text"}}},
     "page": {
         "format": "words", "format_version": "one", **named("file file_sha256 language reported_by given shown", "text"),
-        **named("bytes kind digest made_by", "any"), "promise": named("model epsilon rho delta unit plain", "any"), "seeded": "bool", "about": {"*": "text|null"},
-        "account": ("null", {"head": "text", "*": "any"}), "signer": "text|null",
+        **named("bytes kind digest made_by", "any"), "promise": named("model epsilon rho delta unit plain", "any"),
+        "seeded": "bool", "about": {"*": "text|null"}, "account": ("null", {"head": "text", "*": "any"}), "signer": "text|null",
         "behind": ("null", {"file": "text", "digest": "text", "*": "any"})},
     "given": named("attacks? audits? comparison? candidates? clusters?", "any"),
     "signature": {
         "format": "words", "format_version": "one", "public_key": "hash", "signature": "words", "statement": {
             "about": "about", "files": SIGNED, "pages": SIGNED, "guarantee": "null|hash", "key": "hash",
-            "account": ("null", {"dataset": "text", "entry": "null|count", "head": "text"}),
-            **named("version time name", "text")}},
+            "account": ("null", {"dataset": "text", "entry": "null|count", "head": "text"}), **named("version time name", "text")}},
     "key": {"format_version": "one", **named("format algorithm name", "text"), **named("public_key fingerprint", "hash")},
 }
 MADE, PRICE = named("when who", "words"), {"entry": "count", "price": "amount", "delta": "amount"}
@@ -125,8 +119,8 @@ EVENTS = {
     "note": {**MADE, "entry": "count", "text": "words"}, "close": MADE, "repair": {"dropped": "count"},
 }
 TERMS = {
-    "syntactic": {"k": "null|count", "rules": "object", "earlier": "whole"}, "local": named("epsilon delta", "amount"),
-    "shuffled": named("epsilon delta", "amount"),
+    "syntactic": {"k": "null|count", "rules": "object", "earlier": "whole"},
+    **named("local shuffled", named("epsilon delta", "amount")),
     "metric": {**named("epsilon categories", "amount"), **named("radius rate", "null|amount"), "metric": "object"},
 }
 def misfit(value, shape, place="it"):
@@ -143,8 +137,7 @@ def fits(value, shape, what="it"):
     """Refuse a value that has not its form; return it."""
     need((found := misfit(value, shape)) is None, f"{what} is damaged, or of another version: {found}")
     return value
-def part(value, name):
-    """Return an object inside an object, which may be absent."""
+def part(value, name):  # an object inside an object, which may be absent
     need(isinstance(value.get(name), (dict, type(None))), f"{name} is not an object")
     return value.get(name) or {}
 # ---------------------------------------------------------------------------------------------------------- guarantees
@@ -160,7 +153,6 @@ def checked_guarantee(value):
         need(("k" in kept) == ("unique" in kept), "kept states one of k and unique")
     return value
 def guarantee_file(data):
-    """Read the file of a guarantee, which has one of two layouts."""
     found = parsed(data)
     layouts = [json.dumps(found, indent=indent, ensure_ascii=False) + "\n" for indent in (None, 2)]
     need(data.decode() in layouts, "it was changed: its layout is another")
@@ -202,8 +194,8 @@ def draw_cost(draw, unit):
     else: cost = (root_up(value["l2_squared"]) if law == "isotropic" else value[MOVES[law]]) * value["rows"] / value["scale"]
     return cost if unit == "epsilon" else cost * cost / (8 if law == "choice" else 2)
 
-LINE = {"label": "text", "amount": "amount|infinite", "kind": "text", "parts?": "list", "draws?": "list",
-        "unused?": "true", "external?": "true"}
+LINE = {"label": "text", "amount": "amount|infinite", "kind": "text",
+        **named("parts? draws?", "list"), **named("unused? external?", "true")}
 def line_cost(line, unit, wrong, outside):
     """Return what a line states that it costs; list what does not add up, is not paid, or was charged by hand."""
     fits(line, LINE, "a line of the ledger")
@@ -243,8 +235,8 @@ def check_ledger(guarantee, say):
         close = unit == "rho" and right < math.inf and abs(stated - right) <= 1e-8 * right
         if stated != right and not close: wrong["ledger"].append(f"epsilon is {right:.9g}, and {stated:.9g} is stated")
     except Wrong as error: wrong["ledger"].append(str(error))
-    texts = (f"{len(lines)} lines add up to the stated {shown(total)} ({unit})", "each line pays for its noise")
-    for name, text in zip(("ledger", "draws"), texts):
+    adds = f"{len(lines)} lines add up to the stated {shown(total)} ({unit})"
+    for name, text in (("ledger", adds), ("draws", "each line pays for its noise")):
         say(name, CONTRADICTED if wrong[name] else HOLDS, "; ".join(wrong[name]) or text)
     if outside: say("external", NOT_CHECKED, f"charged by hand: {', '.join(outside)}")
 # ------------------------------------------------------------------------------------------------------ reading tables
@@ -267,8 +259,7 @@ def csv_rows(text, delimiter):
             row, at = [], at + text.startswith("\r\n", at)
         at += 1
     return rows
-def read_table(parts, parameters):
-    """Read the CSV files of a table: by column, its texts."""
+def read_table(parts, parameters):  # by column, its texts in all parts
     dialect, columns = fits(part(parameters, "csv"), DIALECT, "its dialect"), {}
     encoding, delimiter = dialect.get("encoding", "utf-8"), dialect.get("delimiter", ",")
     known = encoding in ENCODINGS and len(delimiter) == 1 and dialect.get("decimal", ".") in (".", ",")
@@ -287,19 +278,16 @@ def read_table(parts, parameters):
             for name, cell in zip(names, row): columns[name].append(cell[1:] if cell and escape.match(cell) else cell)
     need(columns, "it has no parts")
     return columns
-def decimal_key(text, mark):
-    """Return the exact value of a number, or None."""
+def decimal_key(text, mark):  # the exact value of a number, or None
     number, mark = text.strip(" "), re.escape(mark)
     if not re.fullmatch(rf"[+-]?(\d+{mark}?\d*|{mark}\d+)([eE][+-]?\d{{1,4}})?", number, re.ASCII): return None
     return Fraction(number.replace(mark[-1], "."))
 def is_figure(text, mark):  # a number, yes or no, or a day with or without a time
     return decimal_key(text, mark) is not None or bool(re.fullmatch(r"true|false|inf|-inf|nan|\d{4}-\d\d-\d\d([ T][\d:.]+)?", text))
-def moment_key(text):
-    """Return one text for a day that is written with and without midnight, and for both marks of a time."""
+def moment_key(text):  # one text for a day that is written with and without midnight, and for both marks of a time
     return re.sub(r" 00:00(:00(\.0*)?)?$", "", re.sub(r"(?<=\d)T(?=\d)", " ", text.strip(" ")))
 # ------------------------------------------------------------------------------------------------ tables counted again
-class Table:
-    """A table with its promise: roles, groups, and what is counted again."""
+class Table:  # with its promise: roles, groups, and what is counted again
     def __init__(self, columns, guarantee):
         self.columns, self.promise, domain = columns, guarantee["parameters"], guarantee["domain"] or {}
         self.declared, self.unit = domain.get("columns", {}), domain.get("unit")
@@ -316,8 +304,7 @@ class Table:
         self.quasi = list(dict.fromkeys([*self.listed, *by_role])) or rest
         self.unlisted = [n for n in by_role if self.listed and n not in self.listed and self.shown_by([n])]
         self.sensitive = [n for n in dict.fromkeys(secret) if n not in self.quasi and n in columns]
-    def shown_by(self, names):
-        """Return the columns that show quasi-identifiers: of that name, or its bounds."""
+    def shown_by(self, names):  # the columns that show quasi-identifiers: of that name, or its bounds
         found = []
         for name in names:
             told = self.declared.get(name, {"missing": "own"})
@@ -331,8 +318,7 @@ class Table:
         odd = set(self.columns) - {*shows} - ({*self.sensitive, *self.kept, *self.people} & set(self.declared))
         need(not odd, f"columns that are not declared, or have no role: {', '.join(sorted(odd))}")
         need(self.rows == rows, f"it has {self.rows} rows, and {rows} are stated")
-    def groups(self, columns):
-        """Group the rows that are the same in some columns: lists of row numbers."""
+    def groups(self, columns):  # lists of the numbers of rows that are the same in these columns
         keys, found = [], defaultdict(list)
         for name in columns:
             cells, declared = self.columns[name], self.declared.get(name, {})
@@ -414,7 +400,6 @@ class Table:
         found = {c: i for i, c in enumerate(sorted(set(map(key, given))))}
         return [len(found) if c is None else found[key(c)] for c in cells], moments or numbers
     def count_values(self, name, groups, asked_l, asked_t, later):
-        """Count l and t of one column."""
         values, ordered = self.numbered(name)
         tables = [Counter(values[row] for row in group) for group in groups]
         least, stated = asked_l.get("least"), part(self.reached, "l").get(name)
@@ -448,15 +433,13 @@ class Table:
 def l_of(tables, kind, least):
     if kind == "distinct": return min(map(len, tables))
     counts = [sorted(table.values(), reverse=True) for table in tables]
-    if kind == "entropy":
-        return min(math.exp(-sum(n / sum(group) * math.log(n / sum(group)) for n in group)) for group in counts)
+    if kind == "entropy": return min(math.exp(-sum(n / sum(g) * math.log(n / sum(g)) for n in g)) for g in counts)
     rests = [sum(group[max(int(least or 1) - 1, 0) :]) for group in counts]
     return max(group[0] / rest if rest else math.inf for group, rest in zip(counts, rests))
 def used(lines):
     found = (line for line in lines if isinstance(line, dict)) if isinstance(lines, list) else ()
     return any("draws" in line or "external" in line or used(line.get("parts")) for line in found)
-def check_table(columns, guarantee):
-    """Check the columns of a table, and that those which name people hold hashes."""
+def check_table(columns, guarantee):  # each is declared, and those which name people hold hashes
     need(guarantee["domain"] is not None, "no columns are declared")
     table, hashed = Table(columns, guarantee), guarantee["parameters"].get("identifiers") == "hash"
     bare = [name for name in table.people if not hashed or not all(c is None or is_hash(c, 16) for c in columns[name])]
@@ -472,9 +455,7 @@ def check_table(columns, guarantee):
     return f"{table.rows} rows; all {len(columns)} columns are declared"
 # ------------------------------------------------------------------------------------------------------------- account
 CUT = "it was cut back, is an older copy, or is another account"
-
-class Account:
-    """An account: its chain is followed and its rules are checked line by line."""
+class Account:  # its chain is followed, and its rules are checked line by line
     def __init__(self, data):
         self.data, self.ends, self.entries, self.digests, last = data, {}, [], {}, "0" * 64
         self.opened, self.closed, self.spent, self.deltas, end = None, False, Fraction(0), Fraction(0), 0
@@ -521,8 +502,7 @@ class Account:
             levels = [exact(each.get("epsilon", "0")) for each in (here, held)]
             need(price <= entry["price"] and delta <= entry["delta"] and levels[0] <= levels[1], "more is booked than reserved")
         for step in event.get("steps", []):
-            good = isinstance(step, list) and len(step) == 4 and FORMS["law"](step[0]) and is_whole(step[3], 1)
-            good = good and is_rational(step[1]) and is_rational(step[2])
+            good = isinstance(step, list) and len(step) == 4 and not any(map(misfit, step, ("law", "amount", "amount", "count")))
             need(good and exact(step[1]) > 0 and exact(step[2]) < 1, "a step is damaged")
         self.spent, self.deltas = self.spent + price - entry["price"], self.deltas + delta - entry["delta"]
         entry.update(terms=terms, price=price, delta=delta, booked=kind != "reserve", seeded=event.get("seeded", False))
@@ -530,7 +510,6 @@ class Account:
         need(self.deltas <= (self.delta if self.currency == "epsilon" else 0), "more delta is spent than it has")
     def has(self, head): return re.sub("^sha256:", "", head) in self.ends
     def check_release(self, guarantee, digest):
-        """Check that a release is in the account, and that its entry states what it costs."""
         named, number = guarantee["parameters"].get("account"), self.digests.get(digest)
         if isinstance(named, dict):
             need(named.get("dataset") == self.opened["dataset"], "it was charged to the account of another dataset")
@@ -542,8 +521,7 @@ class Account:
         need(alike, f"entry {number} states other terms")
         if central: need(self.pays(entry, guarantee), f"entry {number} was charged less than the file costs")
         return f"the account knows it as entry {number}"
-    def pays(self, entry, guarantee):
-        """Return whether an entry pays for a release, in the unit of the account."""
+    def pays(self, entry, guarantee):  # in the unit of the account
         cost, delta, pair = exact(guarantee["spent"]), guarantee["delta"], (guarantee["accounting"], self.currency)
         if pair == ("epsilon", "rho"):
             need(delta == 0, "a release with a delta of its own has no price in rho")
@@ -551,8 +529,7 @@ class Account:
         if pair == ("rho", "epsilon"): cost = exact(guarantee["epsilon"])
         slack = 1 if pair[0] == pair[1] else 1 + Fraction(1, 10**8)
         return cost <= entry["price"] * slack and (self.currency == "rho" or delta <= nearest(entry["delta"]))
-def terms_of(guarantee):
-    """Return the terms of a release that is not of the central model, as an account writes them."""
+def terms_of(guarantee):  # which is not of the central model: its terms, as an account writes them
     facts, spent = guarantee["parameters"], exact(guarantee["spent"])
     told = {"model": guarantee["model"], "unit": guarantee["unit"]}
     if guarantee["model"] == "syntactic":
@@ -567,8 +544,8 @@ def terms_of(guarantee):
     metric["columns"] = [n for n, declared in columns.items() if "categories" not in declared or "pattern" in declared]
     if radius is None: metric["density"] = facts.get("density")
     rate = None if radius is None else str((spent - apart) / exact(radius))
-    told |= {"categories": str(apart), "radius": None if radius is None else str(exact(radius)), "rate": rate}
-    return {**told, "metric": metric}
+    told |= {"categories": str(apart), "rate": rate, "metric": metric}
+    return {**told, "radius": None if radius is None else str(exact(radius))}
 # ---------------------------------------------------------------------------------------------------------------- page
 def page_part(text, name):
     """Return what a page carries under a name, and the page without it."""
@@ -593,16 +570,13 @@ class Page:
             fits(parsed(self.facts["given"]), SHAPES["given"], "what is given")
         except (Wrong, UnicodeDecodeError): raise Unchecked("its facts cannot be read") from None
     def check_promise(self, guarantee, size):
-        promise, spent = self.facts["promise"], nearest(exact(guarantee["spent"]))
-        rho = None if guarantee["accounting"] == "epsilon" else "inf" if spent == math.inf else spent
-        stated = [(promise.get(n), guarantee[n], n) for n in ("model", "epsilon", "delta", "unit")]
-        stated += [(promise["rho"], rho, "rho"), *((self.facts[n], guarantee[n], n) for n in ("seeded", "digest"))]
-        stated += [(self.facts["bytes"], size, "bytes"), (self.facts["made_by"], guarantee["version"], "made_by")]
-        wrong = [name for here, there, name in stated if differ(here, there)]
+        spent, sealed = nearest(exact(guarantee["spent"])), {n: guarantee[n] for n in ("model", "epsilon", "delta", "unit")}
+        sealed["rho"] = None if guarantee["accounting"] == "epsilon" else "inf" if spent == math.inf else spent
+        sealed |= {n: guarantee[n] for n in ("seeded", "digest")} | {"bytes": size, "made_by": guarantee["version"]}
+        wrong = unlike({**self.facts, **self.facts["promise"]}, sealed)
         need(not wrong, f"it states another promise than the file: {', '.join(wrong)}")
         return "it is about this file, and states its promise"
-    def check_balance(self, account):
-        """Compare what the page says about the account with the account as it was then."""
+    def check_balance(self, account):  # what the page says about it, against the account as it was then
         told = self.facts["account"] or {}
         end = account.ends.get(re.sub("^sha256:", "", told.get("head", "")))
         if end is None: return
@@ -613,27 +587,22 @@ class Page:
                 "total": nearest(was.limit), "spent": nearest(was.spent), "remaining": nearest(was.limit - was.spent),
                 "head": "sha256:" + list(was.ends)[-1]}
         if entry: then |= {"when": entry["when"], "model": (entry["terms"] or {"model": "central"})["model"]}
-        wrong = [name for name, value in then.items() if differ(told.get(name), value)]
+        wrong = unlike(told, then)
         need(not wrong, f"it states another {' and '.join(wrong)} than the account had then")
 # ---------------------------------------------------------------------------------------------------------- signatures
-class Signature:
-    """A signature: its fields are checked when it is read, its bytes by `check`."""
+class Signature:  # its fields are checked when it is read, its bytes by `check`
     def __init__(self, data):
         self.value = value = fits(parsed(data), SHAPES["signature"], "the signature")
         self.told, self.key = value["statement"], sha256(bytes.fromhex(value["public_key"]))
         need(value["format"] == "discreet.signature" and is_hash(value["signature"], 128), "it is not a signature")
     def bytes(self):
-        told, account = self.told, self.told["account"] or {"dataset": None, "entry": None, "head": None}
-        entry = account["entry"] and str(account["entry"])
-        fields = [("A", told["about"]), *(("F", item) for item in told["files"]), *(("P", item) for item in told["pages"]),
-                  ("G", told["guarantee"]), ("D", account["dataset"]), ("E", entry), ("H", account["head"]),
-                  ("V", told["version"]), ("T", told["time"]), ("N", told["name"]), ("K", told["key"])]
-        made = b"discreet.statement\x01"
-        for kind, value in fields:
-            if value is None: continue
-            if kind in "FP": data = bytes.fromhex(value["sha256"]) + value["name"].encode()
-            else: data = bytes.fromhex(value) if kind in "GK" else value.encode()
-            made += kind.encode() + len(data).to_bytes(8, "big") + data
+        told, made = {**self.told, **(self.told["account"] or {})}, b"discreet.statement\x01"
+        names = "about files pages guarantee dataset entry head version time name key".split()
+        for kind, value in zip("AFPGDEHVTNK", map(told.get, names)):
+            for item in value if kind in "FP" else [] if value is None else [value]:
+                if kind in "FP": data = bytes.fromhex(item["sha256"]) + item["name"].encode()
+                else: data = bytes.fromhex(item) if kind in "GK" else str(item).encode()
+                made += kind.encode() + len(data).to_bytes(8, "big") + data
         return made
     def check(self):
         if Ed25519PublicKey is None: raise Unchecked("signatures need the package `cryptography`")
@@ -641,14 +610,12 @@ class Signature:
         try:
             Ed25519PublicKey.from_public_bytes(key).verify(signature, self.bytes())
             need(self.told["key"] == self.key, "its fingerprint is not that of its public key")
-        except (InvalidSignature, ValueError):
-            raise Wrong("the signature is not one of this statement: one was changed") from None
+        except (InvalidSignature, ValueError): raise Wrong("the signature is not one of this statement: one was changed") from None
         return self
     def listed(self, thing):  # the names of all signed files or pages, and whether a file or page is one of them
         items = self.told["pages" if isinstance(thing, Page) else "files"]
         return [item["name"] for item in items], thing.hash in [item["sha256"] for item in items]
-    def vouches(self, thing):
-        """Return whether a file and the guarantee next to it, or a page, are what was signed."""
+    def vouches(self, thing):  # whether a file and the guarantee next to it, or a page, are what was signed
         beside, digests = getattr(thing, "beside", None), [item["sha256"] for item in self.told["files"]]
         return self.listed(thing)[1] and (beside is None or sha256(beside) in digests)
 def public_key(path):
@@ -661,8 +628,7 @@ def public_key(path):
     except Wrong as error: raise Usage(f"{path}: {error}") from None
 # -------------------------------------------------------------------------------------------------------- binary files
 NO_GUARANTEE = "there is no guarantee in the file or next to it"
-def synopsis(data):
-    """Check the checksum of a synopsis and return the guarantee inside."""
+def synopsis(data):  # the guarantee inside, if the checksum is right
     mark, whole = data.rfind(b"discreet-file-sha256:") + 21, data[:4] == data[-4:] == b"PAR1"
     if whole and mark == 20 and b"discreet.synopsis\x18" not in data:
         need(b"discreet.record\x18" not in data, "it is the record of a history, which must not be handed out")
@@ -677,8 +643,7 @@ def synopsis(data):
         byte = footer[at]
         length, shift, at = length | (byte & 127) << shift, shift + 7, at + 1
     return checked_guarantee(parsed(footer[at : at + length]))
-def messages(data):
-    """Check the messages of a file of local reports or counts; return whether one of them was seeded."""
+def messages(data):  # of a file of local reports or counts: whether one of them was seeded, if all are whole
     at, seeded = 0, False
     while at < len(data):
         body = at + 12 + int.from_bytes(data[at + 8 : at + 12], "little")
@@ -697,8 +662,7 @@ def called(name):
     odd = [c for c in name if not c.isprintable() or not unicodedata.normalize("NFD", c)[0].isascii()]
     return f"{plain(name)} [with {', '.join(f'U+{ord(c):04X}' for c in dict.fromkeys(odd))}]" if odd else name
 
-class Given:
-    """A released file or folder, with the guarantee next to it."""
+class Given:  # a released file or folder, with the guarantee next to it
     def __init__(self, path):
         self.path, self.guarantee, place = path.rstrip("/"), None, path.rstrip("/") + ".guarantee.json"
         self.file_name, names = os.path.basename(self.path), sorted(os.listdir(path)) if os.path.isdir(path) else []
@@ -727,8 +691,8 @@ class Verdict:
             return self.say(about, check, CONTRADICTED if isinstance(error, Wrong) else NOT_CHECKED, str(error))
         if is_text(found): self.say(about, check, HOLDS, found)
         return found
-    def leave(self, thing, check, detail):  # not checked, unless a key that the reader named vouches for the whole file
-        vouched = bool(self.known) and any(found.vouches(thing) for found in self.good)
+    def leave(self, thing, check, detail, vouch=True):  # not checked, unless a key that the reader named vouches for it
+        vouched = vouch and bool(self.known) and any(found.vouches(thing) for found in self.good)
         self.say(thing.name, check, NOTE if vouched else NOT_CHECKED, detail + "; its signer vouches for it" * vouched)
     @property
     def code(self):
@@ -737,17 +701,15 @@ class Verdict:
     @property
     def said(self):
         empty = [promise["file"] for promise in self.promises if promise["nothing"]]
-        if self.code or not empty: return (HOLDS, CONTRADICTED, NOT_CHECKED)[self.code]
+        if self.code or not empty: return RESULTS[self.code]
         whole, them = len(empty) == len(self.promises), "it promises" if len(empty) == 1 else "they promise"
         return f"unchanged; {them} nothing" if whole else f"holds; {', '.join(empty)}: no promise"
     def to_dict(self):
-        told = {"verdict": (HOLDS, CONTRADICTED, NOT_CHECKED)[self.code], "code": self.code, "promises": self.promises}
+        told = {"verdict": RESULTS[self.code], "code": self.code, "promises": self.promises}
         return {**told, "checks": self.answers, "rests_on": self.rests}
     def check_file(self, file):
-        """Check one file by itself: promise, ledger and seal."""
         name, data, alone = file.name, file.payload, file.beside is None and file.payload.lstrip()[:1] == b"{"
-        if file.stray:
-            self.say(name, "file", CONTRADICTED, f"files in the folder are no part of the table: {', '.join(file.stray)}")
+        if file.stray: self.say(name, "file", CONTRADICTED, f"files in the folder are no part of the table: {', '.join(file.stray)}")
         if file.beside is not None or alone:
             file.guarantee = self.attempt(name, "promise", guarantee_file, data if alone else file.beside)
         elif file.local:
@@ -756,10 +718,9 @@ class Verdict:
             self.say(name, "mechanism", NOT_CHECKED, "local mechanisms and their promises are not read here")
         elif file.parquet: file.guarantee = self.attempt(name, "checksum", synopsis, data)
         else: self.say(name, "promise", NOT_CHECKED, NO_GUARANTEE)
-        promise = file.guarantee
-        if promise is None: return
-        told = {"file": name, "promise": plain(sentence(promise)), "digest": promise["digest"], "nothing": nothing(promise)}
-        self.promises.append(told)
+        if (promise := file.guarantee) is None: return
+        said, digest = plain(sentence(promise)), promise["digest"]
+        self.promises.append({"file": name, "promise": said, "digest": digest, "nothing": nothing(promise)})
         self.attempt(name, "ledger", check_ledger, promise, lambda *words: self.say(name, *words))
         self.check_seed(name, promise["seeded"])
         if alone: self.say(name, "seal", NOT_CHECKED, "the sealed file is not next to it")
@@ -767,13 +728,10 @@ class Verdict:
         elif seal(promise, data) == promise["digest"]: self.say(name, "seal", HOLDS, "the table matches the seal")
         else: self.say(name, "seal", CONTRADICTED, "table or promise was changed after it was written")
     def check_rows(self, file):
-        """Check the rows of a table: columns, cells, k, l and t."""
         name, promise, binary = file.name, file.guarantee, any(d[:4] in (b"PAR1", b"PK\x03\x04") for d in file.tables)
         if binary and file.beside is None: self.leave(file, "numbers", "the numbers of a synopsis are not read here")
         elif binary:  # no signer vouches for a k, l or t that nobody may be able to count
-            unread = "the rows of Parquet and Excel files are not read here"
-            if promise["model"] != "syntactic": self.leave(file, "rows", unread)
-            else: self.say(name, "rows", NOT_CHECKED, unread)
+            self.leave(file, "rows", "the rows of Parquet and Excel files are not read here", promise["model"] != "syntactic")
         if binary or file.beside is None: return
         columns = self.attempt(name, "domain", read_table, file.tables, promise["parameters"])
         if columns is None or self.attempt(name, "domain", check_table, columns, promise) is None: return
@@ -791,26 +749,21 @@ class Verdict:
             text = f"unknown; it calls itself {called(found.told['name'])}" if known is None else f"known as {called(known)}"
             result = HOLDS if known is not None else CONTRADICTED if self.known else NOTE
             self.say(about, "key", result, f"signed {found.told['time']} with key {found.key}, which is {text}")
-            if known is not None or not self.known:
-                self.good.append(found)
-                self.compare_signed(about, found)
-            else: self.others.append(found)
+            (self.others if result == CONTRADICTED else self.good).append(found)
+            if result != CONTRADICTED: self.compare_signed(about, found)
         unread = Ed25519PublicKey is None and self.signatures
         if unread: self.others = [found for _, found in self.signatures]
+        failed = NOT_CHECKED if unread else CONTRADICTED
+        unsigned = "it is not signed" + " by a key that you named" * bool(self.known)
+        signed = "its signature was not checked" if unread else "it is signed by a key that you did not name"
         for thing in [*self.files, *self.pages]:
             by, other = ([found.key for found in held if found.listed(thing)[1]] for held in (self.good, self.others))
-            if not by and other:
-                said = "its signature was not checked" if unread else "it is signed by a key that you did not name"
-                self.say(thing.name, "signature", NOT_CHECKED if unread else CONTRADICTED, said)
-            elif not by:
-                result = NOT_CHECKED if unread else CONTRADICTED if self.known else NOTE
-                self.say(thing.name, "signature", result, "it is not signed" + " by a key that you named" * bool(self.known))
+            if not by and other: self.say(thing.name, "signature", failed, signed)
+            elif not by: self.say(thing.name, "signature", failed if unread or self.known else NOTE, unsigned)
             signer = thing.facts["signer"] if isinstance(thing, Page) else None
             if signer is not None and signer not in by + other:
-                said = f"the page says that key {signer} signs it, and no such signature is here"
-                self.say(thing.name, "signature", NOT_CHECKED if unread else CONTRADICTED, said)
+                self.say(thing.name, "signature", failed, f"the page says that key {signer} signs it, and no such signature is here")
     def compare_signed(self, about, found):
-        """Compare a statement with the files, pages and guarantees that were given."""
         told, names, digests = found.told, *([item[n] for item in found.told["files"]] for n in ("name", "sha256"))
         for thing in [*self.files, *self.pages]:
             listed, covered = found.listed(thing)
@@ -834,23 +787,22 @@ class Verdict:
         given = [file.hash for file in self.files]
         absent = [called(n) for n, d in zip(names, digests) if d not in given and not n.endswith(".guarantee.json")]
         if absent: self.say(about, "files", NOTE, f"signed with them, and not given: {', '.join(absent)}")
-    def belongs(self, page):
-        """Return whether the file of a page was released with one that was given: the page or a signature says so."""
+    def belongs(self, page):  # whether its file was released with one that was given: the page or a signature says so
         behind, given = (page.facts["behind"] or {}).get("digest"), [f.guarantee["digest"] for f in self.files if f.guarantee]
         signed = [s.told["files"] for s in self.good if s.listed(page)[1] and any(s.listed(f)[1] for f in self.files)]
         named = any(item["sha256"] == page.facts["file_sha256"] for items in signed for item in items)
         return named or (behind is not None and behind in given)
     def check_page(self, page):
-        if page.bare != page.facts["shown"]:
+        facts, named = page.facts, called(page.facts["file"])
+        if page.bare != facts["shown"]:
             self.say(page.name, "page", CONTRADICTED, "the page was edited: it does not show what it was written with")
-        if page.facts["account"] is not None: self.heads.append((page.facts["account"]["head"], "on the page"))
-        file = next((f for f in self.files if f.hash == page.facts["file_sha256"]), None)
+        if facts["account"] is not None: self.heads.append((facts["account"]["head"], "on the page"))
+        file = next((f for f in self.files if f.hash == facts["file_sha256"]), None)
         if file is None and self.belongs(page):
-            said = f"it is the page of {called(page.facts['file'])}, which belongs to what you gave; give that file too"
+            said = f"it is the page of {named}, which belongs to what you gave; give that file too"
             return self.say(page.name, "page", NOT_CHECKED, said)
-        if file is None:
-            return self.say(page.name, "page", CONTRADICTED, f"it is the page of another file: {called(page.facts['file'])}")
-        if file.file_name != page.facts["file"]: self.say(page.name, "page", NOTE, f"it calls {file.name} {called(page.facts['file'])}")
+        if file is None: return self.say(page.name, "page", CONTRADICTED, f"it is the page of another file: {named}")
+        if file.file_name != facts["file"]: self.say(page.name, "page", NOTE, f"it calls {file.name} {named}")
         if file.guarantee is not None: self.attempt(page.name, "page", page.check_promise, file.guarantee, len(file.payload))
         else: self.say(page.name, "page", NOT_CHECKED, "the promise of its file is not read here")
         self.leave(page, "text", "that the page shows its facts and nothing else is not checked here")
@@ -905,8 +857,8 @@ def verify(paths, page=None, account=None, keys=(), heads=()):
         elif path == page or is_page(data): made.read_page(path, data)
         elif data.startswith(b'{"after":"' + b"0" * 64): raise Usage(f"{path}: this is an account; give it with --account")
         else: made.files.append(Given(path))
-    if not page and tables and all(os.path.isfile(path) and is_page(read(path)) and b'name="discreet-facts"' in read(path) for path in tables):
-        raise Usage(f"{tables[0]}: this is a page; give it with --page")
+    def has_facts(path): return os.path.isfile(path) and is_page(data := read(path)) and b'name="discreet-facts"' in data
+    if not page and tables and all(map(has_facts, tables)): raise Usage(f"{tables[0]}: this is a page; give it with --page")
     if not made.files and not account: made.say("files", "file", NOT_CHECKED, "no released file was given")
     if heads and not account: made.say("account", "head", NOT_CHECKED, "without the account, the head that you gave is not found")
     for file in made.files: made.check_file(file)
