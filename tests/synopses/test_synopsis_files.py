@@ -28,9 +28,9 @@ def rewrite(path: Path, change: Callable[[pa.Table, dict[bytes, bytes]], tuple[p
     buffer = pa.BufferOutputStream()
     with pq.ParquetWriter(buffer, table.schema, store_schema=False) as writer:
         writer.write_table(table)
-        writer.add_key_value_metadata({**metadata, b"discreet.checksum": _file._MARK + b"0" * 64})
+        writer.add_key_value_metadata({**metadata, b"discreet.checksum": _file.CHECKSUM_MARK + b"0" * 64})
     data = bytearray(buffer.getvalue().to_pybytes())
-    place = data.rfind(_file._MARK) + len(_file._MARK)
+    place = data.rfind(_file.CHECKSUM_MARK) + len(_file.CHECKSUM_MARK)
     data[place : place + 64] = hashlib.sha256(data).hexdigest().encode()
     path.write_bytes(bytes(data))
 
@@ -72,7 +72,7 @@ def test_any_reader_of_parquet_sees_the_leaves_and_the_promise(tmp_path: Path) -
 
 
 def test_an_empty_synopsis_and_odd_names_survive_a_file(tmp_path: Path) -> None:
-    names = ["weight", "a_from", "a", "tree", "snow\n☃", _file._MARK.decode() + "0" * 64]
+    names = ["weight", "a_from", "a", "tree", "snow\n☃", _file.CHECKSUM_MARK.decode() + "0" * 64]
     s = BoxSynopsis(
         dc.Domain.box(0, 1, names=names),
         lower=np.empty((0, 6)),

@@ -47,7 +47,8 @@ _BY_NAME: dict[str, type[Mechanism]] = {}
 
 
 def register(kind: type[Mechanism]) -> None:
-    _BY_NAME[kind.NAME] = kind
+    if kind.NAME:
+        _BY_NAME[kind.NAME] = kind
 
 
 def mechanisms() -> dict[str, type[Mechanism]]:
