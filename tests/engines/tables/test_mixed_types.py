@@ -41,7 +41,7 @@ def test_a_zero_with_a_sign_is_no_other_person(tmp_path: Path) -> None:
     rows = pa.table({"age": [30] * 6, "who": [0.0, -0.0, 1.0, 2.0, 2.0, None]})
     model = dc.anonymity.DensityTree(k=2, domain=domain).fit(rows)
     found = [model.transform(rows).guarantee, model.transform_file(rows, tmp_path / "rows.csv").guarantee]
-    assert [promise.parameters["reached"]["k"] for promise in found if promise is not None] == [3, 3]  # the row of no one is left out
+    assert [promise.parameters["reached"]["k"] for promise in found if promise is not None] == [3, 3]
 
 
 def test_equal_numbers_are_written_alike() -> None:
