@@ -11,15 +11,12 @@ import argparse, hashlib, html, json, math, os, pathlib, re, sys, unicodedata
 from collections import Counter, defaultdict
 from fractions import Fraction
 from itertools import accumulate
-
 try:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 except ImportError:
     Ed25519PublicKey = None
-
 RESULTS = HOLDS, CONTRADICTED, NOT_CHECKED, NOTE = "holds", "contradicted", "not checked", "note"  # by exit code, and a note
-
 class Wrong(Exception): """Something is not as the format says; the text says what."""
 class Unchecked(Exception): """Something cannot be checked; the text says why."""
 class Usage(Exception): """The command itself was wrong."""
@@ -834,9 +831,12 @@ class Verdict:
 def nothing(promise):  # a masked table keeps no rule
     reached = promise["parameters"].get("reached", promise["parameters"].get("required"))
     return promise["model"] == "syntactic" and isinstance(reached, dict) and not any(reached.values())
+def worded(v, mark=", "):
+    if isinstance(v, list): return mark.join(worded(each, "+") for each in v)
+    return str(v) if is_number(v) or is_text(v) else "..."
 def amount(rule):
-    if not isinstance(rule, dict): return str(rule)
-    more = [str(v) if n == "kind" else f"{n}: {v}" for n, v in rule.items() if n not in ("least", "most")]
+    if not isinstance(rule, dict): return worded(rule)
+    more = [worded(v) if n == "kind" else f"{n}: {worded(v)}" for n, v in rule.items() if n not in ("least", "most")]
     return " ".join(f"{rule[n]:g}" for n in ("least", "most") if is_number(rule.get(n))) + (f" ({', '.join(more)})" if more else "")
 def sentence(promise):
     unit, rules = promise["unit"], part(promise["parameters"], "required")
