@@ -2,7 +2,9 @@
 
 import gc
 import os
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,13 +31,38 @@ def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+#: Rooms whose tests are about words and files. They fit models of marginals in a few steps and compare tables by a few
+#: trees, unless marked ``well_fitted``: both work on what was released, and only how well they fit depends on that.
+ROUGH = {"cli", "jobs", "reporting", "studio", "surface"}
+STEPS = {"LIMIT": 1, "LAST": 4, "COMPONENTS": 64, "FEWEST_COMPONENTS": 64}
+
+
 @pytest.fixture
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fit models of marginals in a few steps: they are post-processing, and only how well they fit depends on that."""
+    """Fit models of marginals in a few steps in other rooms."""
     from discreet.synopses.marginals import mixture
 
-    for name, value in {"LIMIT": 1, "LAST": 4, "COMPONENTS": 64, "FEWEST_COMPONENTS": 64}.items():
+    for name, value in STEPS.items():
         monkeypatch.setattr(mixture, name, value)
+
+
+@cache
+def _as_in_use() -> tuple[tuple[Any, str, int, int], ...]:
+    """Return what `pytest_runtest_setup` changes: module, name, value in use, value for tests of words and files."""
+    from discreet.evaluation.comparison import learners
+    from discreet.synopses.marginals import mixture
+
+    few = [*((mixture, name, value) for name, value in STEPS.items()), (learners, "_TREES", 4)]
+    return tuple((module, name, getattr(module, name), value) for module, name, value in few)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Choose how well models fit, before fixtures of the test or of its file fit any."""
+    room = item.path.relative_to(HERE).parts[0] if item.path.is_relative_to(HERE) else ""
+    rough = room in ROUGH and item.get_closest_marker("well_fitted") is None
+    for module, name, usual, few in _as_in_use():
+        setattr(module, name, few if rough else usual)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from discreet.metric import fitness_of as fitness_of_noise
 from discreet.reporting import report_facts, report_page
 
 WARDS, CODES = [f"w{i}" for i in range(8)], [f"I{i:02d}" for i in range(40)]
+pytestmark = pytest.mark.well_fitted
 #: Runs of each method, and those that `make test` makes.
 SEEDS, FEW = range(20), range(6)
 
