@@ -366,6 +366,7 @@ def test_bad_arguments_of_the_other_audits_are_refused(call: Any) -> None:
         call()
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_audit_page_run() -> None:
     text = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
     names: dict[str, Any] = {}
