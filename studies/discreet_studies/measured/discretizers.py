@@ -210,12 +210,11 @@ def _compared(found: dict[str, list[dict[str, float]]], tested: str, overlap: fl
         for name, runs in found.items()
     }
     chances = adjusted({name: p if name != "density-tree" else math.nan for name, (p, _) in gaps.items()})
-    return {
-        name: Classified(
-            *(paired([run[each] for run in runs], overlap)[1] for each in SCORES), gaps[name][1], chances[name]
-        )
-        for name, runs in found.items()
-    }
+    compared = {}
+    for name, runs in found.items():
+        means = {each: paired([run[each] for run in runs], overlap)[1] for each in SCORES}
+        compared[name] = Classified(**means, difference=gaps[name][1], p=chances[name])
+    return compared
 
 
 def _finite(rows: FloatArray) -> FloatArray:

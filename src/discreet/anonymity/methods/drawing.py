@@ -32,7 +32,7 @@ def shown_nodes(model: Any, depth: Any) -> list[Node]:
     waiting = [(0, -1, "all", True)]
     while waiting:
         node, parent, cut, is_right = waiting.pop()
-        sides = (int(tree.right[node]), node + 1) if tree.column[node] >= 0 else ()
+        sides: tuple[int, ...] = (int(tree.right[node]), node + 1) if tree.column[node] >= 0 else ()
         if held is not None and any(held[side] < k for side in sides):
             sides = ()
         more = 0

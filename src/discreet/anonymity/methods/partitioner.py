@@ -349,8 +349,9 @@ class Partitioner(Declared, Estimator):
         leaf, codes = tree.route(table.bins), stacked(table.sensitive, table.n)
         tree, leaf = grow_on(tree, table.bins, leaf, np.unique(leaf), limits, sensitive=codes, **settings)
         counts = np.bincount(leaf, minlength=tree.n_nodes)
-        by_person = table.persons is not None
-        held = persons_by_node(tree.parent, tree.levels, leaf, table.persons) if by_person else tree.totals(counts)
+        held = tree.totals(counts)
+        if table.persons is not None:
+            held = persons_by_node(tree.parent, tree.levels, leaf, table.persons)
         return self._take(tree, leaf, counts, held)
 
     def _read(self, data: Any) -> tuple[Table, dict[int, IntArray]]:
