@@ -57,6 +57,10 @@ class TreePartitioner:
         """Return the smallest noisy count that is worth a cut, besides the threshold of the tests."""
         return -np.inf
 
+    def keep(self, nodes: IntArray, passed: BoolArray) -> BoolArray:
+        """Return which nodes are cut, by released values; as a rule those that passed their test."""
+        return passed
+
     def most_children(self, n_nodes: int) -> int:
         """Return the most nodes that cutting ``n_nodes`` may add to the tree."""
         return self.fan_out * n_nodes
@@ -146,6 +150,9 @@ class Mixed(TreePartitioner):
         self._now = self._parts[min(int(self.tree.depth[nodes[0]]), len(self._parts) - 1)]
         self.fan_out = self._now.fan_out
         return self._now.look(nodes)
+
+    def most_children(self, n_nodes: int) -> int:
+        return self._now.most_children(n_nodes)
 
     def split(self, kept: BoolArray, gate: Gate, label: str, price: Epsilon) -> IntArray:
         return self._now.split(kept, gate, label, price)
@@ -263,10 +270,12 @@ def density_scores(histograms: IntArray, widths: IntArray) -> tuple[IntArray, In
 
 
 class Grids(TreePartitioner):
-    """A grid in every node, sized by the noisy count that also decided whether to stop.
+    """A grid in every node, sized by the noisy count that also decided whether to stop, or by one that it pays for.
 
     AD = floor((ε c / 10)^(2/(2+d))) parts per axis, ε the budget the leaves are published with (Su et al., 2016). If
-    the grid had too many cells for the level, only the widest axes are cut.
+    the grid had too many cells for the level, only the widest axes are cut; where AD is 1, the widest is halved.
+
+    Privacy: the paid counts are those of disjoint nodes, so a row changes one by 1. Price: ε of the split, once.
     """
 
     def __init__(self, tree: GrowingTree, rows: RowCells, axis: str, publication: Epsilon | Rho) -> None:
@@ -303,11 +312,15 @@ class Grids(TreePartitioner):
 
     def split(self, kept: BoolArray, gate: Gate, label: str, price: Epsilon) -> IntArray:
         nodes = self._nodes[kept]
-        parts = self.parts(self.tree.estimate[nodes])
+        noisy = self.tree.estimate[nodes]
+        if price:  # one of several partitioners: its level may be untested
+            noisy = gate.counts(label, lambda: self.counts(nodes), price).values
         widths = self.tree.widths(nodes)
         most = max(2, MOST_CHILDREN // max(1, len(nodes)))
-        parts = np.minimum(parts, most)
-        n_axes = np.floor(np.log(most) / np.log(np.maximum(parts, 2)) + 1e-9).astype(np.int64)
+        parts = np.minimum(self.parts(noisy), most)
+        single, parts = parts < 2, np.maximum(parts, 2)
+        n_axes = np.floor(np.log(most) / np.log(parts) + 1e-9).astype(np.int64)
+        n_axes[single] = 1
         relative = np.where(widths > 1, widths / self.tree.cells, 0.0)[:, self._order]
         rank = np.empty_like(widths)
         order = self._order[np.argsort(-relative, axis=1, kind="stable")]
