@@ -109,7 +109,7 @@ def _shapes(name: str) -> Iterator[Setting]:
         for shape in (s for s in SHAPES if s != chosen(name, p)):
             yield from _seeds(seeds, **_tree_of(name, p, "published", shape), grid="ten")
         for shape in LINEAR:
-            yield from _seeds(min(seeds, 10), **_tree_of(name, p, "published", shape), grid="ten")
+            yield from _seeds(min(seeds, 10), **_tree_of(name, p, "published", shape), grid="three")
 
 
 def measure(setting: Setting) -> Numbers:

@@ -1,8 +1,7 @@
 """Tree synopses: a table parted by a private tree, one noisy count per leaf.
 
 One engine grows all of them, level by level (`levels.py`); partitioners differ in how a node is split
-(`partitioners.py`). The published recursive form branches on raw emptiness, takes data points as medians, reads boxes
-off the data, pays counts twice and chooses axes by column order. None of that happens here.
+(`partitioners.py`).
 """
 
 from __future__ import annotations
@@ -267,7 +266,7 @@ def gaussian_tree(settings: TreeSettings) -> Callable[[Domain, Epsilon, Rho], bo
     """
 
     def better(domain: Domain, pure: Epsilon, rho: Rho) -> bool:
-        if settings.own is not None or "uniform" in (settings.partitioner, *settings.levels) or settings.privtree:
+        if settings.own is not None or {"uniform", "privtree"} & {settings.partitioner, *settings.levels}:
             return False  # their rules are written for Laplace noise
         whole = settings.shares[2] + settings.shares[0] + settings.shares[1]
         share, d, means = settings.shares[2] / whole, len(domain), settings.leaf_means

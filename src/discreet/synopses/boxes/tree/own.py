@@ -196,11 +196,10 @@ class OwnCuts(TreePartitioner):
 
     def quantiles(self, nodes: IntArray, axis: IntArray, n_cuts: int, gate: Gate, label: str, price: Epsilon) -> Cuts:
         """Return private quantiles, among as many lines as the tree's own partitioner would have."""
-        runs = Quantiles(self.tree, self.rows, "own", n_cuts).read_runs(nodes, axis, len(self._nodes))
+        ours = Quantiles(self.tree, self.rows, "own", n_cuts)
+        runs = ours.read_runs(nodes, axis, len(self._nodes))
         lines, numbers = gate.cuts(label, runs, n_cuts, price)
-        which = np.repeat(np.arange(len(nodes)), numbers)
-        start, width = self.tree.lower[nodes, axis], self.tree.width(nodes, axis)
-        return Cuts(axis, start[which] + lines * width[which] // runs.n_lines[which], numbers)
+        return Cuts(axis, ours.places(nodes, axis, runs, lines, numbers), numbers)
 
     def raw_counts(self, nodes: IntArray, axis: IntArray, parts: int) -> IntArray:
         """Count the rows of parts of boxes."""

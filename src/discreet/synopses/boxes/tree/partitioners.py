@@ -208,10 +208,13 @@ class Quantiles(SpreadMidpoints):
         else:
             axis, runs = self.public_axis(self.tree, nodes), self._runs.only(kept)
             lines, n_cuts = gate.cuts(label, runs, self.n_cuts, price)
-        which = np.repeat(np.arange(len(nodes)), n_cuts)
+        return self.tree.cut(nodes, axis, self.places(nodes, axis, runs, lines, n_cuts), n_cuts)
+
+    def places(self, nodes: IntArray, axis: IntArray, runs: ManyRuns, lines: IntArray, numbers: IntArray) -> IntArray:
+        """Return the cells before which lines lie."""
+        which = np.repeat(np.arange(len(nodes)), numbers)
         start, width = self.tree.lower[nodes, axis], self.tree.width(nodes, axis)
-        cuts = start[which] + lines * width[which] // runs.n_lines[which]
-        return self.tree.cut(nodes, axis, cuts, n_cuts)
+        return np.asarray(start[which] + lines * width[which] // runs.n_lines[which])
 
     def read_runs(self, nodes: IntArray, axis: IntArray, n_level: int) -> ManyRuns:
         """Count rows between the candidate lines; the more nodes a level has, the fewer lines each of them."""
@@ -291,20 +294,9 @@ class Grids(TreePartitioner):
 
     def least_count(self) -> float:
         d = len(self.tree.domain)
-        with np.errstate(over="ignore", invalid="ignore"):
-            count = float(np.ceil(ROWS_PER_PART * np.exp2((2 + d) / 2) / self._publication))
-        if not np.isfinite(count):
-            return np.inf  # of so many axes no count is worth a cut
-
-        def near(sign: int) -> float:
-            """Return the next count: whole numbers that large may be further apart than 1."""
-            return count + sign * max(1.0, float(np.spacing(count)))
-
-        while self.parts(np.array([count]))[0] < 2:  # the formula may round to either side
-            count = near(1)
-        while count > 0 and self.parts(np.array([near(-1)]))[0] > 1:
-            count = near(-1)
-        return count
+        with np.errstate(over="ignore", invalid="ignore"):  # of very many axes no count is worth a cut
+            least = np.ceil(ROWS_PER_PART * np.exp2((2 + d) / 2) / self._publication)
+        return float(np.nan_to_num(least, nan=np.inf, posinf=np.inf))
 
     def most_children(self, n_nodes: int) -> int:
         # Axis by axis, with hidden nodes between: no more in all than the last ones and half as many before each.

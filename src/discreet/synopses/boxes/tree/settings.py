@@ -67,13 +67,7 @@ class TreeSettings:
         partitioner, shares, chosen = (options[name] for name in ("partitioner", "shares", "axis"))
         own = partitioner if isinstance(partitioner, OwnPartitioner) else None
         levels = _read_levels(partitioner)
-        kind = (
-            type(own).__name__ if own is not None
-            else levels[0] if len(levels) == 1
-            else "mixed" if levels
-            else partitioner
-        )  # fmt: skip
-        levels = levels if kind == "mixed" else ()
+        kind, levels = (levels[0], ()) if len(levels) == 1 else ("mixed", levels)
         auto_depth = options["max_depth"] == "auto"
         # Until the noisy number of rows is known, an automatic depth stands for the least that the settings need.
         depth = max(1, len(levels)) if auto_depth else options["max_depth"]
@@ -113,11 +107,6 @@ class TreeSettings:
         if not self.levels:
             return (self.partitioner,) * self.max_depth
         return tuple(self.levels[min(i, len(self.levels) - 1)] for i in range(self.max_depth))
-
-    @property
-    def privtree(self) -> bool:
-        """True if PrivTree's rule decides on some nodes."""
-        return "privtree" in (self.partitioner, *self.levels)
 
     @property
     def roots_at(self) -> int | None:
@@ -315,17 +304,14 @@ class TreeSettings:
 
 
 def _read_levels(partitioner: Any) -> tuple[str, ...]:
-    """Return the names of a list of partitioners, checked; none if it is not a list."""
+    """Return the names of the partitioners, checked; one if it is not a list."""
     if isinstance(partitioner, (str, OwnPartitioner)):
-        return ()
+        return (partitioner if isinstance(partitioner, str) else type(partitioner).__name__,)
     fix = 'partitioner=["median", "median", "privtree"]'
     if not isinstance(partitioner, Sequence) or isinstance(partitioner, (bytes, bytearray, memoryview)):
         raise InvalidType("partitioner", partitioner, "a name, a list of names or an OwnPartitioner", fix)
     if not 0 < len(partitioner) <= _MOST_DEPTH:
         raise InvalidArgument("partitioner", list(partitioner), f"a name, or a list of 1 to {_MOST_DEPTH}", fix)
-    if len(partitioner) > 1:
-        for i, name in enumerate(partitioner):
-            checks.choice(f"partitioner[{i}]", name, PARTITIONERS)
     if "privtree" in partitioner[:-1]:
         expected = "a list in which privtree is last: it grows to its end"
         raise InvalidArgument("partitioner", list(partitioner), expected, fix)
