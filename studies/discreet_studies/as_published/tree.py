@@ -77,8 +77,8 @@ class Levels:
         >>> [round(e, 4) for e in Levels.thirds(3.0, 4, "geometric", pays_splits=True).test]
         [0.171, 0.2155, 0.2715, 0.342]
         """
-        rules = {"uniform": lambda i: 1.0, "linear": lambda i: i + 1.0, "geometric": lambda i: fan_out ** (i / 3)}
-        weights = [rules[budget](i) for i in range(depth)]
+        rules = {"uniform": [1.0] * depth, "linear": [i + 1.0 for i in range(depth)]}
+        weights = rules.get(budget, [fan_out ** (i / 3) for i in range(depth)])
         shares = [w / sum(weights) for w in weights]
         tests = epsilon / 3 if pays_splits else 2 * epsilon / 3
         splits = epsilon / 3 if pays_splits else 0.0
