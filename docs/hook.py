@@ -19,7 +19,7 @@ _SECTION = re.compile(r"^([A-Z][\w ]*)\n-{3,}\n", re.MULTILINE)
 _LISTS = ("Parameters", "Attributes", "Returns", "Raises", "Yields")
 #: The theme would load a polyfill or a diagram library from elsewhere for some browsers and pages.
 _POLICY = (
-    '<meta http-equiv="Content-Security-Policy" content="default-src \'self\' \'unsafe-inline\' data: blob:; '
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'self' 'unsafe-inline' data: blob:; "
     "object-src 'none'; base-uri 'self'; form-action 'self'\">"
 )
 _CHART = re.compile(r'<img [^>]*src="([^"]+)\.svg"[^>]*/?>')

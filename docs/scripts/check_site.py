@@ -22,7 +22,9 @@ _LOADED = {("img", "src"), ("script", "src"), ("source", "srcset"), ("img", "src
            ("use", "href"), ("image", "href"), ("form", "action")}  # fmt: skip
 _FOREIGN = re.compile(r"(?:https?:)?//", re.IGNORECASE)
 _IN_CSS = re.compile(r"""@import\s+["']?([^"';]+)|url\(\s*["']?([^"')]+)""")
-_IN_MARKDOWN = re.compile(r"\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)|<(?:img|a|source)[^>]*?(?:src|href|srcset)=\"([^\"]+)\"")
+_IN_MARKDOWN = re.compile(
+    r"\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)|<(?:img|a|source)[^>]*?(?:src|href|srcset)=\"([^\"]+)\""
+)
 #: Folders without pages of the project.
 _ELSEWHERE = {"docs", "site", "node_modules"}
 
@@ -118,7 +120,9 @@ def markdown_faults(root: Path = ROOT) -> list[str]:
             target = path if not parts.path else path.parent / unquote(parts.path)
             if not target.exists():
                 faults.append(f"{path.relative_to(root)}: {address} leads nowhere")
-            elif parts.fragment and target.suffix == ".md" and parts.fragment not in headings(target.read_text("utf-8")):
+            elif (
+                parts.fragment and target.suffix == ".md" and parts.fragment not in headings(target.read_text("utf-8"))
+            ):
                 faults.append(f"{path.relative_to(root)}: {address}: no such heading")
     return faults
 
@@ -141,7 +145,10 @@ def headings(text: str) -> set[str]:
 def main() -> None:
     site = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "site"
     faults = [*site_faults(site), *markdown_faults()]
-    print("\n".join(faults) or f"{len(list(site.rglob('*.html')))} pages: every link leads somewhere, no other host is asked")
+    print(
+        "\n".join(faults)
+        or f"{len(list(site.rglob('*.html')))} pages: every link leads somewhere, no other host is asked"
+    )
     raise SystemExit(bool(faults))
 
 

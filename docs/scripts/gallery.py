@@ -168,14 +168,19 @@ def _workbook(space: dict[str, Any]) -> str:
     raw = [["name", *names], *([str(row[n]) for n in ("name", *names)] for row in space["people"].table.slice(0, 4).to_pylist())]  # fmt: skip
     safe = [names, *([str(row[n]) for n in names] for row in space["release"].table.slice(0, 4).to_pylist())]
     parts, height = [], 14
-    for title, rows, wide in (("people.xlsx", raw, (62, 34, 54, 60, 48, 62)), ("safe.xlsx", safe, (52, 86, 120, 52, 50))):
+    for title, rows, wide in (
+        ("people.xlsx", raw, (62, 34, 54, 60, 48, 62)),
+        ("safe.xlsx", safe, (52, 86, 120, 52, 50)),
+    ):
         parts.append(f'<text class="name" x="0" y="{height}"><tspan font-weight="600">{title}</tspan></text>')
         for i, row in enumerate(rows):
             height += 18
             for j, cell in enumerate(row):
                 x, most = sum(wide[:j]), int(wide[j] / 6)
                 shown = cell if len(cell) <= most else cell[: most - 1] + "…"
-                parts.append(f'<text class="{"tick" if i == 0 else "words"}" x="{x}" y="{height}">{escape(shown)}</text>')
+                parts.append(
+                    f'<text class="{"tick" if i == 0 else "words"}" x="{x}" y="{height}">{escape(shown)}</text>'
+                )
             parts.append(f'<path class="grid" d="M0 {height + 5}H360"/>')
         height += 28
     return _picture("Four rows before and after", parts, 360, height - 18)
@@ -247,7 +252,7 @@ def _style() -> str:
     rules = " ".join(re.findall(r"^svg [^{]*\{[^}]*\}|(?<=\} )svg [^{]*\{[^}]*\}", text, re.MULTILINE))
     light = light.replace("color-scheme: light dark;", "")
     dark = re.sub(r"--paper: #\w+", "--paper: #1e2129", dark)  # the dark background of the guide
-    own = '.good { fill: var(--teal) !important; } .bad { fill: var(--red) !important; }'
+    own = ".good { fill: var(--teal) !important; } .bad { fill: var(--red) !important; }"
     return (f":root {{{light}}} @media (prefers-color-scheme: dark) {{ :root {{{dark}}} }} "
             f'svg {{ font-family: system-ui, "DejaVu Sans", sans-serif; }} {rules} {own}')  # fmt: skip
 
@@ -257,7 +262,9 @@ def saved(drawn: str, path: Path) -> None:
     width, height = map(float, re.findall(r'viewBox="\S+ \S+ ([\d.]+) ([\d.]+)"', drawn)[0])
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
     style = re.sub(r"\s+", " ", _style())
-    path.write_text(drawn.replace("<svg ", head, 1).replace("</title>", f"</title><style>{style}</style>", 1) + "\n", "utf-8")
+    path.write_text(
+        drawn.replace("<svg ", head, 1).replace("</title>", f"</title><style>{style}</style>", 1) + "\n", "utf-8"
+    )
 
 
 def main() -> None:
