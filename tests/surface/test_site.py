@@ -173,7 +173,7 @@ def test_the_policy_of_a_page_stops_a_request_to_another_host(address: str, brow
     asked: list[str] = []
     tab.on("requestfinished", lambda request: asked.append(request.url))
     tab.goto(address)
-    with pytest.raises(Exception, match="violates|Refused|Failed to fetch"):
+    with pytest.raises(Exception, match=r"violates|Refused|Failed to fetch"):
         tab.evaluate("fetch('http://localhost:9/x')")
     assert all(url.startswith(address) for url in asked)
     tab.close()
