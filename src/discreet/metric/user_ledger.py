@@ -26,6 +26,7 @@ from discreet.core import (
     check_name,
     checks,
     read_whole,
+    refuse_later,
     write_whole,
     written_amount,
 )
@@ -249,6 +250,7 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
             facts = json.loads(text)
         except (ValueError, TypeError, RecursionError):
             raise FormatError("not a user ledger of Discreet: it is not JSON") from None
+        refuse_later("the user ledger", facts, _VERSION, "version")
         if not isinstance(facts, dict) or (facts.get("format"), facts.get("version")) != (_FORMAT, _VERSION):
             raise FormatError(f"not a user ledger of Discreet: format and version must be {(_FORMAT, _VERSION)}")
         try:

@@ -25,7 +25,16 @@ from discreet.anonymity.growth.grid import Cells
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import Categorical, Column, IntArray, category_text, check_place, counted, write_whole
+from discreet.core import (
+    Categorical,
+    Column,
+    IntArray,
+    category_text,
+    check_place,
+    counted,
+    refuse_later,
+    write_whole,
+)  # fmt: skip
 from discreet.engines.tables import same_key
 from discreet.errors import DataSourceError, DiscreetError, FormatError, SchemaError
 
@@ -161,6 +170,7 @@ class ReleaseRecord:
             raise FormatError(f"history: {str(path)!r} is not a release record")
         try:
             facts = json.loads(found)
+            refuse_later("it", facts, _FORMAT_VERSION)
             if (facts["format"], facts["format_version"]) != (_FORMAT, _FORMAT_VERSION):
                 raise FormatError(f"a release record this version can read has format_version {_FORMAT_VERSION}")
             record = cls(
@@ -176,10 +186,10 @@ class ReleaseRecord:
             rules = record.rules  # rules that cannot be checked later are refused now
             if rules.t_on and rules.t_kind == "hierarchical" and set(record.sensitive) - set(rules.hierarchies):
                 raise FormatError("it lacks the hierarchy of a sensitive column")
-        except (KeyError, TypeError, ValueError, AttributeError, pa.ArrowException, DiscreetError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError, pa.ArrowException) as error:
             # What is not ours may quote a record: text where a number should be, say.
             said = str(error) if isinstance(error, DiscreetError) else type(error).__name__
-            raise FormatError(f"history: the release record {str(path)!r} is damaged: {said}") from None
+            raise FormatError(f"history: the release record {str(path)!r} cannot be read: {said}") from None
         if not good:
             raise FormatError(f"history: the release record {str(path)!r} was changed: its seal does not fit")
         return record

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from discreet.core import Budget, checks, written_amount
+from discreet.core import Budget, checks, refuse_later, written_amount
 from discreet.errors import BudgetExceeded, DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.mechanism import Mechanism
 from discreet.local.repeated.bit_flip import BitFlip
@@ -182,6 +182,7 @@ class ReportLedger:
             facts = json.loads(text)
         except (ValueError, TypeError, RecursionError):
             raise FormatError("not a report ledger of Discreet: it is not JSON") from None
+        refuse_later("the report ledger", facts, _VERSION, "version")
         if not isinstance(facts, dict) or (facts.get("format"), facts.get("version")) != (_FORMAT, _VERSION):
             raise FormatError(f"not a report ledger of Discreet: format and version must be {(_FORMAT, _VERSION)}")
         try:

@@ -381,7 +381,7 @@ def _reason(text: bytes) -> str:
     """Return what a server says in its refusal, as plain text; empty if that is not the answer of a collector."""
     try:
         told = json.loads(text)["error"]
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         return ""
     return f" ({''.join(c for c in str(told)[:200] if c.isprintable())})"
 
