@@ -26,6 +26,7 @@ from typing import Any
 
 import discreet as dc
 from discreet.errors import DiscreetError
+from discreet.synopses.file import CHECKSUM_MARK
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
@@ -424,26 +425,40 @@ def _wire_seeds() -> Seeds:
 # ---- artifacts
 
 
+def _checksummed(data: bytes) -> bytes:
+    """Put the checksum right that the file of a synopsis has of itself."""
+    place = data.rfind(CHECKSUM_MARK) + len(CHECKSUM_MARK)
+    if place < len(CHECKSUM_MARK):
+        return data
+    blank = data[:place] + b"0" * 64 + data[place + 64 :]
+    return data[:place] + hashlib.sha256(blank).hexdigest().encode() + data[place + 64 :]
+
+
+def synopsis_file(table: Any, **changed: bytes) -> bytes:
+    """Write the table of a synopsis with other metadata, as the library writes it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink, bare = pa.BufferOutputStream(), table.schema.remove_metadata()
+    told = {f"discreet.{name}".encode(): text for name, text in changed.items()}
+    with pq.ParquetWriter(sink, bare, compression="none", use_dictionary=False, store_schema=False) as writer:
+        writer.write_table(table.replace_schema_metadata(None))
+        checksum = {b"discreet.checksum": CHECKSUM_MARK + b"0" * 64}
+        writer.add_key_value_metadata({**table.schema.metadata, **told, **checksum})
+    return _checksummed(sink.getvalue().to_pybytes())
+
+
 def _synopsis(data: bytes) -> None:
-    made = dc.Synopsis.load(_file(data, "fuzz.parquet"))
+    made = dc.Synopsis.load(_file(_checksummed(data), "fuzz.parquet"))
     made.sample(3, rng=1)
 
 
-def _resealed_synopsis(data: bytes) -> None:
-    """Let the input replace the JSON of a synopsis, in a file that is sealed again."""
-    import pyarrow.parquet as pq
-
-    from discreet.synopses.file import _CHECK, FACTS
-
-    which, rest = data[:1], data[1:]
-    place = sorted((GOLDEN / "synopses").glob("*.parquet"))[which[0] % 18 if which else 0]
-    table = _tables_of()[place.name]
-    held = dict(table.schema.metadata)
-    key = b"discreet.guarantee" if which and which[0] >= 128 else FACTS
-    held[key] = rest
-    held.pop(_CHECK, None)
-    pq.write_table(table.replace_schema_metadata(held), _folder() / "sealed.parquet", compression="none")
-    dc.Synopsis.load(_folder() / "sealed.parquet").sample(3, rng=1)
+def _sealed_synopsis(data: bytes) -> None:
+    """Let the input replace the facts or the guarantee of a synopsis, in a file that is whole."""
+    which = data[0] if data else 0
+    table = list(_tables_of().values())[which % 64 % len(_tables_of())]
+    changed = synopsis_file(table, **{"guarantee" if which >= 64 else "synopsis": data[1:]})
+    dc.Synopsis.load(_file(changed, "sealed.parquet")).sample(3, rng=1)
 
 
 @cache
@@ -492,7 +507,7 @@ def _artifact_seeds() -> Seeds:
     for i, table in enumerate(_tables_of().values()):
         held = table.schema.metadata
         found += [("sealed synopsis", bytes([i]) + held[b"discreet.synopsis"])]
-        found += [("sealed synopsis", bytes([126 + i + (18 - 126 % 18) % 18]) + held[b"discreet.guarantee"])]
+        found += [("sealed synopsis", bytes([64 + i]) + held[b"discreet.guarantee"])]
     found += [("guarantee", one) for one in _golden("guarantees/*.json")]
     found += [("released", one) for one in _golden("tables/*.guarantee.json")]
     found += [("record", one) for one in _golden("histories/*.record")]
@@ -693,7 +708,7 @@ TARGETS: dict[str, Target] = {
             "artifacts",
             {
                 "synopsis": _synopsis,
-                "sealed synopsis": _resealed_synopsis,
+                "sealed synopsis": _sealed_synopsis,
                 "guarantee": _guarantee,
                 "released": _released,
                 "record": _record,
