@@ -417,7 +417,7 @@ def _wire_seeds() -> Seeds:
     for i, one in enumerate(vectors):
         if "frames" in one:
             found += [("frame", bytes([i]) + bytes.fromhex(one["frames"][kind])) for kind in ("one", "batch")]
-    found += [("device", one) for one in _golden("devices/*.json")]
+    found += [("device", one) for one in _golden("tasks/device.json")]
     found += [("ledger", one) for one in _golden("ledgers/*.json")]
     return [*found, ("seal", bytes(80))]
 

@@ -27,6 +27,7 @@ from collecting import some_task
 
 #: A public key of which no one has the other half.
 _OTHER = "09" + "00" * 31
+_started: list[str] = []
 #: Answers that a request may get; others, and none at all, are findings.
 ANSWERS = {200, 204, 303, 307, 400, 401, 403, 404, 405, 408, 409, 410, 413, 415, 416, 421, 422, 429, 503}
 
@@ -96,6 +97,7 @@ def _service(kind: str) -> tuple[Any, dict[str, str]]:
         store.create(task)
     store.shut()
     made.__rsgi_init__(_loop())
+    _started.append(kind)
     return made, {"{task}": f"/v1/tasks/{tasks[0].digest}", "{mixed}": f"/v1/tasks/{mixed.digest}"}
 
 
@@ -109,6 +111,13 @@ def _served(kind: str, data: bytes) -> None:
         asked.headers["authorization"] = f"Bearer {app._token.decode()}"
     _loop().run_until_complete(asyncio.wait_for(app.__rsgi__(asked, proto), targets.SECONDS))
     assert proto.status in ANSWERS, proto.status
+
+
+def stop() -> None:
+    """End the services that were started."""
+    for kind in _started:
+        _service(kind)[0].__rsgi_del__(_loop())
+    _started.clear()
 
 
 def collector(data: bytes) -> None:
