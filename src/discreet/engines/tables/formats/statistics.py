@@ -159,6 +159,8 @@ class StatisticsTable(Part):
             found: tuple[Mapping[str, Sequence[Any]], Any] = reader(
                 str(self.path), output_format="dict", disable_datetime_conversion=True, **given
             )
+            if not all(isinstance(name, str) for name in found[1].column_names):
+                raise ValueError("a column without a name")
         except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, *_DAMAGED):
             raise DataSourceError(
                 f"data: {self.label} cannot be read as a file of {self._program}; check the file and its permissions"
