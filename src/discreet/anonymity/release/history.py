@@ -368,8 +368,7 @@ def _read(place: Path) -> Entry | None:
         date.fromisoformat(entry.date)
     except FileNotFoundError:
         return None
-    except FormatError:
-        raise
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        raise FormatError(f"history: {str(place)!r} is damaged; {_RESTORE}") from None
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        damaged = FormatError(f"history: {str(place)!r} is damaged; {_RESTORE}")
+        raise (error if isinstance(error, FormatError) else damaged) from None
     return entry

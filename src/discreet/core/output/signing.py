@@ -103,10 +103,9 @@ class PublicKey:
             made = cls(facts["name"], bytes.fromhex(facts["public_key"]))
             if made.to_dict() != facts or len(made.raw) != 32 or not isinstance(made.name, str):
                 raise ValueError
-        except FormatError:
-            raise
-        except (ValueError, TypeError, KeyError, RecursionError):
-            raise FormatError(f"key: {str(path)!r} is not a public key; name the file that ends in .pub") from None
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            damaged = FormatError(f"key: {str(path)!r} is not a public key; name the file that ends in .pub")
+            raise (error if isinstance(error, FormatError) else damaged) from None
         return made
 
     def to_dict(self) -> dict[str, Any]:
@@ -156,10 +155,9 @@ class Signature:
             same = json.dumps(made.to_dict(), sort_keys=True) == json.dumps(facts, sort_keys=True)  # 1 is not true
             if not same or not made.statement.valid() or (len(made.key.raw), len(made.signature)) != (32, 64):
                 raise ValueError
-        except FormatError:
-            raise
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise FormatError("the signature is damaged, or of a format that this version cannot read") from None
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            damaged = FormatError("the signature is damaged, or of a format that this version cannot read")
+            raise (error if isinstance(error, FormatError) else damaged) from None
         return made
 
 

@@ -69,10 +69,9 @@ class DeviceState:
                 raise FormatError(f"not a device file of Discreet of version {_VERSION}")
             state = cls(**facts)
             _ = Memo(bytes.fromhex(state.secret)), state.spent_today(), written_amount(state.life)
-        except FormatError:
-            raise
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise FormatError(f"the device file is damaged: {error}") from None
+            damaged = FormatError(f"the device file is damaged: {error}")
+            raise (error if isinstance(error, FormatError) else damaged) from None
         return state
 
 

@@ -74,10 +74,9 @@ def read(text: str) -> dict[str, Any]:
         given = not {*read_json(facts["given"]).keys()} - {*GIVEN, *OPTIONS}
         if not (whole and texts and charged and drawn and given and set(facts["promise"]) == {*_PROMISE}):
             raise ValueError
-    except FormatError:
-        raise
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise FormatError("the page carries no facts that this version can read") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        damaged = FormatError("the page carries no facts that this version can read")
+        raise (error if isinstance(error, FormatError) else damaged) from None
     return dict(facts)
 
 
