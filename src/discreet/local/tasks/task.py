@@ -240,8 +240,8 @@ class Task(DeclaredValue):
             raise FormatError("not a task of Discreet: it is not JSON") from None
         if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
             raise FormatError(f"not a task of Discreet: the field 'format' must be {_FORMAT!r}")
+        refuse_later("the task", facts, _VERSION, "version")
         for field, known in (("version", _VERSION), ("client", CLIENT)):
-            refuse_later("the task", facts, known, field)
             if facts.get(field) != known:
                 raise FormatError(f"a task of {field} {facts.get(field)!r}: this library knows {field} {known}")
         try:
