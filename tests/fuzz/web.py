@@ -109,7 +109,7 @@ def _served(kind: str, data: bytes) -> None:
     proto, asked = _Proto(body), _Scope(method, address, headers, body)
     if ("operator", "yes") in headers:
         asked.headers["authorization"] = f"Bearer {app._token.decode()}"
-    _loop().run_until_complete(asyncio.wait_for(app.__rsgi__(asked, proto), targets.SECONDS))
+    _loop().run_until_complete(asyncio.wait_for(app.__rsgi__(asked, proto), 30 * targets.SECONDS))
     assert proto.status in ANSWERS, proto.status
 
 
@@ -205,7 +205,7 @@ def _studio_asked(method: str, address: str, headers: list[tuple[str, str]], bod
         if message["type"] == "http.response.start":
             answers.append(message["status"])
 
-    _loop().run_until_complete(asyncio.wait_for(made.app(scope, receive, send), targets.SECONDS))
+    _loop().run_until_complete(asyncio.wait_for(made.app(scope, receive, send), 30 * targets.SECONDS))
     assert len(answers) == 1, answers
     assert answers[0] in ANSWERS, answers
 
