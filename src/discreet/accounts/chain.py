@@ -102,24 +102,25 @@ class Chain:
         return head in self._hashes
 
     def create(self, facts: dict[str, Any]) -> str:
-        """Make the file with its first line, durably; never touch an existing file."""
+        """Make the file with its first line, durably; never touch an existing file.
+
+        It gets its name with that line in it: a killed program leaves no empty account, and no one opens half of one.
+        """
+        new = self.path.with_name(f".{self.path.name}.{os.getpid()}-{threading.get_ident()}.new")
         try:
-            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            handle = os.open(new, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            try:
+                self._write(handle, facts)
+                self._disk.sync(handle)
+                _name(new, self.path)
+            finally:
+                os.close(handle)
+                new.unlink(missing_ok=True)
+            self._disk.sync_folder(self.path.parent)
         except FileExistsError:
             raise DataSourceError(f"account: {str(self.path)!r} already exists; name another file") from None
         except OSError as error:
-            raise DataSourceError(f"account: cannot write {str(self.path)!r} ({error.strerror})") from None
-        made = False
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            self._write(handle, facts)
-            self._disk.sync(handle)
-            self._disk.sync_folder(self.path.parent)
-            made = True
-        finally:
-            os.close(handle)
-            if not made:
-                self.path.unlink(missing_ok=True)  # nothing has been promised by it
+            raise self._failed("write", error) from None
         return self.head
 
     def append(self, make: Callable[[], dict[str, Any]]) -> str:
@@ -151,19 +152,24 @@ class Chain:
         try:
             handle = os.open(self.path, flags | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe is not waited for
         except OSError as error:
-            raise DataSourceError(
-                f"account: cannot open {str(self.path)!r} ({error.strerror}); check the path, or make one with "
-                f"'discreet account create'"
-            ) from None
+            raise self._failed("open", error, ", or make one with 'discreet account create'") from None
         self._handles.add(handle)
         try:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 raise DataSourceError(f"account: {str(self.path)!r} is not a file; check the path")
             yield handle
+        except OSError as error:  # such as a full disk
+            raise self._failed("write", error) from None
         finally:
             self._handles.discard(handle)
             fcntl.flock(handle, fcntl.LOCK_UN)  # closing is not enough where a child was forked meanwhile
             os.close(handle)
+
+    def _failed(self, what: str, error: OSError, fix: str = "") -> DataSourceError:
+        if isinstance(error, DataSourceError):
+            return error
+        check = "the path" if what == "open" else "the folder and its room"
+        return DataSourceError(f"account: cannot {what} {str(self.path)!r} ({error.strerror}); check {check}{fix}")
 
     def _after_fork(self) -> None:
         """Start again in a forked child: another thread may have held the lock in the middle of a line."""
@@ -248,6 +254,18 @@ class Chain:
 
 def _text(facts: Any) -> str:
     return json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _name(new: Path, path: Path) -> None:
+    """Give a file its name; `FileExistsError` if another has it."""
+    try:
+        os.link(new, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if path.exists():
+            raise FileExistsError from None
+        new.rename(path)
 
 
 def _after_fork() -> None:
