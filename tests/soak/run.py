@@ -68,7 +68,9 @@ class Soak:
         books = {name: doors.Books(disk / "accounts", name, notes) for name in ("files", "studio", "spark")}
         self.commands = doors.Commands(notes, self.tmp)
         asked = doors.Commands(notes, self.tmp)
-        self.operator = doors.Operator(links["collector"], disk / "collected", self.devices["direct"], asked, disk)
+        self.operator = doors.Operator(
+            links["collector"], disk / "collected", self.devices["direct"], self.devices["colour"], asked, disk
+        )
         self.files = doors.Files(disk, rows, self.commands, books["files"])
         self.studio = doors.Studio(disk / "studio", ports["studio"], rows, disk / "jobs", books["studio"], notes)
         discreet = [sys.executable, "-u", "-m", "discreet"]
@@ -251,15 +253,12 @@ class Soak:
         for name, devices in self.devices.items():
             if missing := devices.unanswered():
                 lost.append(f"{len(missing)} reports of the task {name} were never acknowledged")
-            told = disk / "collected", devices.task.digest
-            lost += [
-                f"{name}: {fault}"
-                for fault in (
-                    checks.number(*told, len(devices.acknowledged))
-                    if name == "colour"
-                    else checks.reports(*told, devices.acknowledged, len(devices.frames))
-                )
-            ]
+            store = disk / "collected", devices.task.digest
+            if name == "colour":
+                here = checks.number(*store, len(devices.acknowledged))
+            else:
+                here = checks.reports(*store, devices.acknowledged, len(devices.frames))
+            lost += [f"{name}: {fault}" for fault in here]
             self.looked[f"reports, {name}"] = len(devices.acknowledged)
         for number, (file, known) in enumerate(self.operator.copies.items()):
             lost += checks.copy_of_store(file, self.tasks["direct"].digest, known, disk / f"copied-{number}")

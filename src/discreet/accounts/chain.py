@@ -20,8 +20,9 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
+from discreet.core import NewFile, sync
 from discreet.errors import DataSourceError, DiscreetError, FormatError
 
 try:
@@ -68,11 +69,7 @@ class Disk:
 
     def sync_folder(self, folder: Path) -> None:
         """Return when the names in a folder are on the disk."""
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        sync(folder)
 
 
 _chains: weakref.WeakSet[Chain] = weakref.WeakSet()
@@ -106,16 +103,11 @@ class Chain:
 
         It gets its name with that line in it: a killed program leaves no empty account, and no one opens half of one.
         """
-        new = self.path.with_name(f".{self.path.name}.{os.getpid()}-{threading.get_ident()}.new")
         try:
-            handle = os.open(new, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            try:
-                self._write(handle, facts)
-                self._disk.sync(handle)
-                _name(new, self.path)
-            finally:
-                os.close(handle)
-                new.unlink(missing_ok=True)
+            with NewFile(self.path) as out:
+                self._write(out.file.fileno(), facts)
+                self._disk.sync(out.file.fileno())
+                _name(cast(Path, out.temporary), self.path)
             self._disk.sync_folder(self.path.parent)
         except FileExistsError:
             raise DataSourceError(f"account: {str(self.path)!r} already exists; name another file") from None
