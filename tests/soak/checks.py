@@ -57,7 +57,7 @@ def reports(address: Path, task: str, acknowledged: Iterable[int], sent: int) ->
     found = {
         "acknowledged reports are lost": int((held & (total == 0)).sum()),
         "reports were counted more than once": int((total > 1).sum()),
-        "reports were counted that nobody sent": int(total[sent:].sum()),
+        "reports were counted that were never sent": int(total[sent:].sum()),
         "reports are in the number of reports and not in the counters": abs(
             int(sum(one.n for one in counts)) - int(total.sum())
         ),
@@ -155,15 +155,16 @@ def published(folder: Path, told: Iterable[Mapping[str, Any]]) -> list[str]:
 # ---- files
 
 
-def release(file: Path, account: Path | None = None, page: Path | None = None) -> list[str]:
-    """A file that is there passes `discreet verify`, with its account and its page."""
-    words: list[Any] = ["verify", file]
+def release(files: Sequence[Path], account: Path | None = None, page: Path | None = None) -> list[str]:
+    """Files that are there pass `discreet verify`, with their account and their page."""
+    words: list[Any] = ["verify", *files]
     words += ["--account", account] if account is not None else []
     words += ["--page", page] if page is not None and page.exists() else []
     said = io.StringIO()
     with redirect_stdout(said), redirect_stderr(said):
         code = exit_code(*words)
-    return [] if code == 0 else [f"{file.parent.name}/{file.name}: verify ends with {code}: {said.getvalue()[-700:]}"]
+    name = f"{files[0].parent.name}/{files[0].name}"
+    return [] if code == 0 else [f"{name}: verify ends with {code}: {said.getvalue()[:1500]}"]
 
 
 def temporary(folder: Path, killed: int) -> list[str]:
@@ -185,6 +186,7 @@ def job(folder: Path, *, done: bool, killed: int) -> tuple[list[str], int]:
     names = {name: Path(file).name for name, file in told["outputs"].items()}
     if kind == "synthesize":
         names["release"] = f"{Path(names['table']).stem}.synopsis.parquet"
+    released: list[Path] = []
     for name, file in names.items():
         place = folder / file
         if not place.exists():
@@ -194,12 +196,15 @@ def job(folder: Path, *, done: bool, killed: int) -> tuple[list[str], int]:
         if name == "report":
             text = place.read_text(encoding="utf-8")
             faults += [] if text.rstrip().endswith("</html>") else [f"{folder.name}: {file} is half a page"]
-        elif not (kind == "sketch" and name == "release") and name != "centers":
-            own = Path(account) if account and name in ("release", "table") else None
-            faults += release(place, own, page if done and name != "counts" else None)
+        elif kind == "sketch":
+            faults += [] if name == "release" else release([place])
+        elif name != "centers":
+            released.append(place)
+    if released:
+        faults += release(released, Path(account), page if done else None)
     known = {*names.values(), *(f"{file}.guarantee.json" for file in names.values()), "job.toml"}
     others = [p.name for p in folder.iterdir() if p.name not in known and not p.name.startswith(".")]
-    return faults + [f"{folder.name}: {name} is nobody's output" for name in others], looked
+    return faults + [f"{folder.name}: {name} is not an output of it" for name in others], looked
 
 
 def history(folder: Path) -> list[str]:
@@ -230,7 +235,7 @@ def studio(home: Path) -> tuple[list[str], Counter[str]]:
                     faults.append(f"{where}: {file} is not there")
                 elif name in ("release", "table") and run.asked["kind"] != "sketch":
                     book = run.asked["account"]
-                    faults += release(run.folder / file, Path(book) if book else None)
+                    faults += release([run.folder / file], Path(book) if book else None)
     for begun in home.glob("*/runs/.new-*"):
         faults.append(f"{begun.name} was begun and never cleared up")
     return faults, states
@@ -302,7 +307,8 @@ def logs(folder: Path) -> list[str]:
     faults = []
     for file in sorted(folder.glob("*.log")):
         text = file.read_text(encoding="utf-8", errors="replace")
-        if "Traceback (most recent call last)" in text:
+        own = file.stem != "spark" or re.search(r'File ".*/discreet/', text)  # Spark tells that Java is gone
+        if own and "Traceback (most recent call last)" in text:
             at = text.index("Traceback (most recent call last)")
             faults.append(f"{file.name}: {text[at : at + 1500]}")
         if file.stem in ("collector", "shuffler", "studio"):
@@ -327,7 +333,7 @@ def gaps(events: Events) -> list[str]:
 
 
 def slope(lives: Iterable[Sequence[tuple[float, float]]]) -> tuple[float, float, float]:
-    """Return the common growth of several lives in MiB per second, the seconds of the longest, and the mean MiB.
+    """Return the growth that several lives share, in MiB per second, the seconds of the longest, and the mean MiB.
 
     Each life has a level of its own; its first minutes are left out. Least squares.
     """

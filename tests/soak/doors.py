@@ -50,7 +50,7 @@ JOBS: dict[str, tuple[dict[str, Any], dict[str, str], Any]] = {
     "cluster": ({"epsilon": 0.5, "n_clusters": 3}, {"centers": "c.csv", "release": "s.parquet"}, _PLANE),
     "anonymize": ({"k": 10, "l": 2}, {"release": "safe.csv"}, _PEOPLE),
     "perturb": ({"epsilon": 2.0, "radius": 0.1}, {"release": "noisy.csv"}, _PLANE),
-    "mask": ({"method": "noise"}, {"release": "masked.csv"}, _PEOPLE),
+    "mask": ({"method": "swapping"}, {"release": "masked.csv"}, _PEOPLE),
     "sketch": (
         {"epsilon": 2.0, "column": "sex", "domain": ["f", "m"]},
         {"release": "reports.bin", "counts": "counts.bin"},
@@ -60,7 +60,7 @@ JOBS: dict[str, tuple[dict[str, Any], dict[str, str], Any]] = {
 
 
 def table_of(folder: Path) -> Path:
-    """Write a table of synthetic people with names, of which commands and studio release something."""
+    """Write a table of synthetic people with names, for commands and studio."""
     rows = people(folder / "unnamed.csv").read_text(encoding="utf-8").splitlines()
     place = folder / "people.csv"
     named = [f'"id",{rows[0]}', *(f'"p{number}",{row}' for number, row in enumerate(rows[1:]))]
@@ -89,7 +89,7 @@ class Link:
         self._away: float | None = None
 
     def ask(self, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, bytes] | None:
-        """Send a request; None if nobody answered, which is noted."""
+        """Send a request; None, and a note, without an answer."""
         since, link = self.notes.now, http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             link.request(method, path, body, headers)
@@ -118,7 +118,7 @@ class Link:
 class Devices:
     """Devices with one report each: where there are as many values, frame i says that value i was held.
 
-    So the counters tell, frame by frame, what became of it.
+    So the counters show, frame by frame, what became of it.
     """
 
     def __init__(self, task: Task, link: Link) -> None:

@@ -16,10 +16,10 @@ SERVICES = ("collector", "shuffler", "studio")
 DOORS: dict[str, tuple[float, dict[str, int]]] = {
     "devices": (0.6, {"direct": 5, "sealed": 5, "colour": 2, "replay": 1, "unanswered": 1}),
     "operator": (12.0, {"metrics": 2, "dashboard": 2, "estimate": 3, "task": 2, "backup": 1, "shell": 1}),
-    "studio": (3.0, {"look": 14, "start": 4, "stop": 1, "again": 2, "download": 3, "open": 2, "forget": 1}),
-    "files": (14.0, {"synopsis": 3, "synthesize": 2, "cluster": 1, "anonymize": 3, "perturb": 1, "mask": 1, "sketch": 1,
+    "studio": (2.5, {"look": 14, "start": 4, "stop": 1, "again": 2, "download": 3, "open": 2, "forget": 1}),
+    "files": (11.0, {"synopsis": 3, "synthesize": 2, "cluster": 1, "anonymize": 3, "perturb": 1, "mask": 1, "sketch": 1,
                      "again": 3}),
-    "spark": (35.0, {"grid": 2, "tree": 2, "anonymous": 1}),
+    "spark": (28.0, {"grid": 2, "tree": 2, "anonymous": 1}),
 }  # fmt: skip
 #: What is killed: a service (any of its processes), or whatever a door is working with just then.
 VICTIMS = {"collector": 3, "shuffler": 3, "studio": 3, "run": 3, "writer": 4, "command": 4, "spark": 1}

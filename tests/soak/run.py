@@ -301,7 +301,7 @@ class Soak:
             faults += checks.history(place)
         for place in self.spark.folder.iterdir():
             if place.name.endswith(".parquet") and not place.name.startswith("."):
-                faults += checks.release(place)
+                faults += checks.release([place])
                 self.looked["releases from Spark"] += 1
             elif place.name.startswith(".") and not any(e["service"] == "spark" for e in self.notes.of("kill")):
                 faults.append(f"spark: {place.name} was left though no driver was killed")

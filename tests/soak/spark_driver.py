@@ -1,4 +1,4 @@
-"""A Spark driver that releases what it is asked for, one line of JSON per release: ``spark_driver.py TABLE``."""
+"""A Spark driver that makes one release per line of JSON: ``spark_driver.py TABLE``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def release(frame: Any, act: str, out: Path, account: str) -> None:
 
 
 def main() -> None:
-    """Answer until nobody asks."""
+    """Answer until the input ends."""
     warnings.simplefilter("ignore")
     quiet = {"spark__ui__showConsoleProgress": "false", "spark__sql__shuffle__partitions": "1"}
     small = {"spark__driver__memory": "512m", "spark__driver__extraJavaOptions": JAVA}

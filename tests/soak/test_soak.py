@@ -92,10 +92,10 @@ def test_a_report_that_is_counted_twice_is_found(collected: tuple[Path, Devices]
     assert _faults(collected) == ["1 reports were counted more than once"]
 
 
-def test_a_report_that_nobody_sent_is_found(collected: tuple[Path, Devices]) -> None:
+def test_a_report_that_was_never_sent_is_found(collected: tuple[Path, Devices]) -> None:
     collected[1].frames.pop()
     collected[1].acknowledged.discard(29)
-    assert _faults(collected) == ["1 reports were counted that nobody sent"]
+    assert _faults(collected) == ["1 reports were counted that were never sent"]
 
 
 def test_a_number_of_reports_that_is_off_by_one_is_found(collected: tuple[Path, Devices]) -> None:
@@ -161,7 +161,7 @@ def test_an_account_that_spends_more_than_its_limit_is_found(tmp_path: Path) -> 
 
 
 def test_an_account_that_forgot_what_was_published_is_found(tmp_path: Path) -> None:
-    """What was reserved and lost stays spent; what was booked stays booked; no entry has two owners."""
+    """Reserved and lost stays spent; what was booked stays booked; no entry has two owners."""
     place = tmp_path / "a.account"
     told = _account(place)
     assert checks.published(tmp_path, told) == []
@@ -220,7 +220,7 @@ def test_a_temporary_file_is_found_unless_its_program_was_killed(done: Path) -> 
     left.chmod(0o644)
     assert _job(done, killed=1) == ["1: others may read .x1y2.s.parquet"]
     left.rename(done / "s.parquet.part")
-    assert _job(done, killed=1) == ["1: s.parquet.part is nobody's output"]
+    assert _job(done, killed=1) == ["1: s.parquet.part is not an output of it"]
 
 
 def test_a_run_of_the_studio_that_never_ended_is_found(tmp_path: Path) -> None:

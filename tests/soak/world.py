@@ -79,7 +79,7 @@ def fill(place: Path) -> Path:
 
 
 class Notes:
-    """What happened, in order; every line is also in a file, so that a soak that dies can be read."""
+    """Events, in order; every line is also in a file, so that a soak that dies can be read."""
 
     def __init__(self, file: Path) -> None:
         self.began = time.monotonic()

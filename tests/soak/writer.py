@@ -23,7 +23,7 @@ LIMIT = 600
 
 
 def opened(folder: Path, number: int) -> Account:
-    """Return an account; whoever comes first makes it."""
+    """Return an account; the first program that comes makes it."""
     place = folder / f"writers-{number}.account"
     if not place.exists():
         try:
@@ -34,7 +34,7 @@ def opened(folder: Path, number: int) -> Account:
     return Account(place)
 
 
-def charge(account: Account, draw: random.Random, tell: Any) -> None:
+def charge(account: Account, draw: random.Random, log: Any) -> None:
     """Release once; raises `BudgetExceeded` at the limit."""
     price = draw.choice((0, 1, 2, 3))  # 0: an anonymous table, which is listed
     ledger = Ledger(epsilon=max(price, 1))
@@ -43,31 +43,32 @@ def charge(account: Account, draw: random.Random, tell: Any) -> None:
     promise = Guarantee.from_ledger(ledger, model="central" if price else "syntactic").seal(os.urandom(8))
     reserved = account.reserve("release", **({"epsilon": price} if price else {"promise": promise}))
     facts = {"account": account.path.name, "entry": reserved.number, "price": price, "digest": promise.digest}
-    tell(state="reserved", **facts)
+    log(state="reserved", **facts)
     if draw.random() < 0.9:
         reserved.book(promise)
-        tell(state="booked", **facts)
+        log(state="booked", **facts)
 
 
 def main() -> None:
     """Charge for ever."""
-    folder, log, draw, pace = Path(sys.argv[1]), Path(sys.argv[2]), random.Random(int(sys.argv[3])), float(sys.argv[4])
+    folder, place = map(Path, sys.argv[1:3])
+    draw, pace = random.Random(int(sys.argv[3])), float(sys.argv[4])
     number, account = 1, None
-    with log.open("ab", buffering=0) as out:
+    with place.open("ab", buffering=0) as out:
 
-        def tell(**facts: Any) -> None:
+        def log(**facts: Any) -> None:
             out.write(json.dumps({"at": time.monotonic(), **facts}).encode() + b"\n")
 
         while True:
             try:
                 account = account or opened(folder, number)
-                charge(account, draw, tell)
+                charge(account, draw, log)
             except BudgetExceeded:
                 number, account = number + 1, None
-                tell(state="limit")
+                log(state="limit")
             except Exception as error:
                 account = None
-                tell(state="error", text=f"{type(error).__name__}: {error}")
+                log(state="error", text=f"{type(error).__name__}: {error}")
             time.sleep(draw.expovariate(1 / pace))
 
 
