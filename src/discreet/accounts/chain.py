@@ -193,13 +193,11 @@ class Chain:
             self._book.forget()
             self._hashes, self._forked = {}, False
             self._end, self.head, self._last, self.torn = 0, START, b"", 0
-        start = self._end - len(self._last)
         with open(os.dup(handle), "rb") as file:
-            file.seek(start)
+            file.seek(self._end - len(self._last))
             if file.read(len(self._last)) != self._last:
                 raise self._gone(self.head)
-            rest = file.read()
-        lines = rest.split(b"\n")
+            lines = file.read().split(b"\n")
         for line in lines[:-1]:
             self._take_in(line)
         self.torn = len(lines[-1])
@@ -252,9 +250,7 @@ def _name(new: Path, path: Path) -> None:
     """Give a file its name; `FileExistsError` if another has it."""
     try:
         os.link(new, path)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links
+    except OSError:  # it exists, or the file system has no links
         if path.exists():
             raise FileExistsError from None
         new.rename(path)
