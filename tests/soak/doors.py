@@ -172,8 +172,11 @@ class Commands:
         self.current: subprocess.Popen[str] | None = None
         self.killed = False
 
-    def run(self, door: str, words: list[Any], *, fine: tuple[int, ...] = (0,), seconds: float = 180) -> int:
-        """Run ``discreet``; note an error if it does not end well. Returns its exit code."""
+    def run(self, door: str, words: list[Any], *, fine: tuple[int, ...] = (0,), seconds: float = 900) -> int:
+        """Run ``discreet``; note an error if it does not end well. Returns its exit code.
+
+        It has long to end, for the machine may have much other work: only what hangs is a fault.
+        """
         since, self.killed = self.notes.now, False
         line = [sys.executable, "-m", "discreet", *map(str, words)]
         self.current = subprocess.Popen(

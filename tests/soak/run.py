@@ -180,6 +180,9 @@ class Soak:
             self.worked = self.notes.now
             for worker in workers:
                 worker.join(max(1.0, end + 240 - self.notes.now))
+                if worker.is_alive() and worker.name == "files":  # a slow machine: its job is done below
+                    self.commands.kill()
+                    worker.join(60)
                 if worker.is_alive():
                     self.notes.error(worker.name, f"the door {worker.name} did not come to an end")
             self._rest()
