@@ -90,6 +90,7 @@ def test_what_does_not_take_long_is_not_mentioned(tmp_path: Path) -> None:
     assert LINE not in run(1000.0, "text", tmp_path)[0]
 
 
+@pytest.mark.slow
 def test_json_shows_nothing(tmp_path: Path) -> None:
     shown, piped = run(0.0, "json", tmp_path)
     assert LINE not in shown + piped
