@@ -37,7 +37,7 @@ def _told(text: str) -> str:
     return " ".join(re.sub(r"-?\d+(?:[.,]\d+)*", "#", text).split())
 
 
-#: Pages of seconds each, run by `make test-all`; evaluation/test_audit.py runs the blocks of audit.md always.
+#: Pages of seconds each, run by `make test-all`.
 LONG = ("audit.md", "compare.md", "heavy-hitters.md", "tutorials/auditor.md", "tutorials/scientist.md")
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core import portable
-from discreet.errors import InvalidArgument, MissingExtra
+from discreet.core import plotly, portable
+from discreet.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from discreet.clustering.how_many.suggest import KSuggestion
@@ -18,17 +18,9 @@ TEAL, INK, MARK = "#1f8a7d", "#57606a", "#d1242f"
 COLOURS = ("#1f8a7d", "#e76f51", "#3a5a98", "#e9c46a", "#8e5ea2", "#7f9f3f", "#c2557a", "#4fb3c9", "#a0703c", "#6b7280")
 
 
-def _plotly() -> Any:
-    try:
-        import plotly.graph_objects as go
-    except ImportError:
-        raise MissingExtra("drawing clusters", "plot") from None
-    return go
-
-
 def draw_suggestion(found: KSuggestion) -> Any:
     """Draw the four curves, each with its own vote, and the answer above them."""
-    go = _plotly()
+    go = plotly("clusters")
     from plotly.subplots import make_subplots
 
     panels = {
@@ -70,7 +62,7 @@ def draw_suggestion(found: KSuggestion) -> Any:
 
 def draw_clusters(found: LeafClusters, columns: tuple[str, str] | None) -> Any:
     """Draw the leaves of each cluster in its colour, and the mean of each."""
-    go = _plotly()
+    go = plotly("clusters")
     seen = found.synopsis_
     names = seen.domain.names[:2] if columns is None else tuple(columns)
     if len(names) != 2 or len(set(names)) < 2 or not set(names) <= set(seen.domain.names):
