@@ -106,7 +106,8 @@ def test_pipes_and_files_get_the_line_once(tmp_path: Path, terminal: str) -> Non
         assert sorted(piped.splitlines()) == sorted([LINE, "done"])
 
 
-@pytest.mark.parametrize("mode", ["program", pytest.param("text", marks=pytest.mark.slow)])
+@pytest.mark.slow  # a terminal that is to be quiet is tried above
+@pytest.mark.parametrize("mode", ["program", "text"])
 def test_pipes_get_nothing_where_it_is_to_be_quiet(tmp_path: Path, mode: str) -> None:
     assert run(0.0, mode, tmp_path, terminal="neither", quiet="1")[1].splitlines() == ["done"]
 
