@@ -26,7 +26,7 @@ help:
 	@echo "make peers     environments of other libraries for synthetic tables (3 GB), for: discreet study run synthetic-tables"
 	@echo "make measures  attacks, audits and others against the peers, in the same environment; hours"
 	@echo "make figures   write the measured figures of README and docs from the result files"
-	@echo "make docs      build the guide into ./site/"
+	@echo "make docs      build the guide into ./site/ and check its links"
 	@echo "make format    let ruff rewrite the layout"
 	@echo "make clean     remove what the above made"
 
@@ -71,9 +71,10 @@ test: $(VENV)/.dev
 test-cold: $(VENV)/.dev
 	@cache=$$(mktemp -d); XDG_CACHE_HOME=$$cache $(TEST) $(TESTS); failed=$$?; rm -rf $$cache; exit $$failed
 
-# The browser checks need Debian's chromium. Where it can be installed it is; elsewhere they skip and say so.
+# The browser checks need Debian's chromium (those of the guide also MkDocs). Where it can be installed it is;
+# elsewhere they skip and say so.
 $(VENV)/.browser: $(VENV)/.dev
-	$(call install,$(VENV),dev$(comma)spark-connect$(comma)browser)
+	$(call install,$(VENV),dev$(comma)spark-connect$(comma)browser$(comma)docs)
 	@command -v chromium >/dev/null || apt-get install -y --no-install-recommends chromium fonts-dejavu-core || true
 	@touch $@
 
@@ -153,6 +154,7 @@ $(PEERS)/%/.peer: $(VENV)/.demo
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python docs/scripts/check_site.py
 
 clean:
 	rm -rf $(VENV) .venv-bench .venv-bench-tables .venv-peers site discreet-demo discreet-studies soak-result .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage

@@ -68,6 +68,7 @@ def found_and_compiled(process: subprocess.Popen) -> tuple[int, int]:
     return hits, misses
 
 
+@pytest.mark.slow  # two processes at once are tried below
 def test_processes_that_start_cold_at_once_share_what_each_compiles(place: Path) -> None:
     both = [start(place, "i8", "f8", "f4"), start(place, "f8", "f4", "i8")]
     assert [sum(found_and_compiled(process)) for process in both] == [3, 3]

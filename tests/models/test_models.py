@@ -321,7 +321,7 @@ def test_scikit_learn_contract(estimator: Any) -> None:
         assert result["status"] in ("passed", "skipped", "xfail"), (result["check_name"], result["exception"])
 
 
-@pytest.mark.parametrize("first", ["", "import sklearn.base"])
+@pytest.mark.parametrize("first", ["", pytest.param("import sklearn.base", marks=pytest.mark.slow)])
 def test_there_is_no_score_whether_scikit_learn_is_imported_before_or_after(first: str) -> None:
     """So that `GridSearchCV` refuses models, as the guide says."""
     code = f"""{first}

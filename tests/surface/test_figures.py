@@ -44,6 +44,8 @@ NOT_MEASURED = {
 #: Tables whose numbers are formulas, defaults or settings.
 NOT_MEASURED_TABLES = {
     "audit.md: | call | what it does |",
+    "comparison.md: | | Discreet | SDV | ARX | sdcMicro |",  # a licence
+    "comparison.md: | software | version of the source or documentation |",
     'heavy-hitters.md: | | `PrefixExtension` | `FragmentPuzzle(split="users")` | `FragmentPuzzle` as published |',
     "metric.md: | question | answer | for n columns at rate r |",
     "metric-alternatives.md: | mechanism | budget of a row | unbiased | made for |",

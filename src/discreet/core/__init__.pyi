@@ -147,6 +147,7 @@ from .output.html import EstimatorHtml as EstimatorHtml
 from .output.html import Frames as Frames
 from .output.html import Told as Told
 from .output.html import facts as facts
+from .output.html import plotly as plotly
 from .output.html import portable as portable
 from .output.progress import Meter as Meter
 from .output.progress import followed as followed

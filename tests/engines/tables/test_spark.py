@@ -169,12 +169,13 @@ ASKED: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow  # rows of persons are bounded for a session as for a synopsis
 @pytest.mark.parametrize(
     ("unit", "asked"),
     [
         (dc.Person("user", rows=3, group="sex", per_group=2), ["sql"]),
-        pytest.param(dc.Person("user", rows=4), [*ASKED], marks=pytest.mark.slow),
-        pytest.param(dc.Person("user", rows="auto"), [*ASKED], marks=pytest.mark.slow),
+        (dc.Person("user", rows=4), [*ASKED]),
+        (dc.Person("user", rows="auto"), [*ASKED]),
     ],
     ids=["groups", "rows", "bought"],
 )
@@ -442,7 +443,7 @@ def test_an_anonymous_table_is_written_where_its_rows_are(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["rows.parquet", "rows.parquet.guarantee.json"]
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", pytest.param("parquet", marks=pytest.mark.slow)])
 def test_a_folder_that_spark_wrote_is_verified_like_a_file(frame: Any, tmp_path: Path, ending: str) -> None:
     """Nothing but parts is in it, so nothing strange is found; another file, or a changed part, is."""
     path = anonymous().fit(ROWS).transform_file(frame, tmp_path / f"rows.{ending}", random_state=2).path

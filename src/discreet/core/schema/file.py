@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
 from discreet.core.columns import lists
 from discreet.errors import DataSourceError, SchemaError
 
@@ -100,6 +98,8 @@ def _other_file(where: str) -> str:
 
 def write_toml(table: Mapping[str, Any]) -> str:
     """Return the text of a TOML file."""
+    import tomli_w
+
     # The writer gives every item of a list a line. Texts hold no line breaks, so that these are all there are.
     text = tomli_w.dumps(_whole(table), indent=0)
     return text.replace("[\n", "[").replace(",\n]", "]").replace(",\n", ", ")
