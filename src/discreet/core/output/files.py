@@ -223,14 +223,19 @@ def after_promise(path: str | Path, sealed: Any, put: Callable[[], None]) -> Non
         raise
 
 
+def sync(path: Path) -> None:
+    """Return when a file, or the names in a folder, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def sync_folder(folder: Path) -> None:
-    """Return when the names in a folder are on the disk."""
-    with suppress(OSError):  # a folder cannot be synced everywhere
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    """Do the same for the names in a folder, where the system can."""
+    with suppress(OSError):
+        sync(folder)
 
 
 def read_json(text: str | bytes) -> Any:
