@@ -83,7 +83,8 @@ def rooms() -> dict[str, list[str]]:
     found = {"discreet": [n for n in discreet.__all__ if not _is_room(n) and n != "__version__"]}
     for room in filter(_is_room, discreet.__all__):
         module = getattr(discreet, room)
-        own = [n for n, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__]
+        here = [n for n, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__]
+        own = [n for n in here if not n.startswith("_")]
         found[f"discreet.{room}"] = list(getattr(module, "__all__", own))
     return found
 

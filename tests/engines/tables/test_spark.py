@@ -100,6 +100,20 @@ def shuffled(frame: Any) -> Any:
     return frame.repartition(3, "income").cache()
 
 
+def test_executors_without_room_are_reported_like_any_full_disk(tmp_path: Path) -> None:
+    """Spark passes on their words; nothing is left."""
+    from discreet.engines.spark.parts import PartFolder
+
+    target = tmp_path / "safe.parquet"
+    said = "An exception was thrown from the Python worker: OSError: [Errno 28] No space left on device"
+    with (
+        pytest.raises(DataSourceError, match=r"cannot write .*safe.parquet' \(No space left on device\); check"),
+        PartFolder(target, dc.Guarantee("syntactic", parameters={"required": {"k": 10}})),
+    ):
+        raise RuntimeError(said)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.slow  # a tree of a frame against one of rows is also fitted where a grid is counted in the JVM
 @pytest.mark.parametrize("partitioner", PARTITIONERS)
 def test_a_tree_is_the_same_from_memory_from_files_and_from_spark(
