@@ -1,4 +1,4 @@
-"""What the study of local k-means says: cost of the centres and agreement of the clusters, method by method."""
+"""Tables and pictures of the study of local k-means: cost of the centres and agreement of the clusters, method by method."""
 
 from __future__ import annotations
 

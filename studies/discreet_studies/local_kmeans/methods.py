@@ -26,7 +26,7 @@ _REPORTS, _PLACES, _STEPS = 5000, 400, 50
 def nd_laplace(rows: Rows, k: int, epsilon: float, seed: int) -> FloatArray:
     """`NDLaplace` with ε over the diameter of the box, and `DenoisingKMeans`.
 
-    Of c columns in all, every categorical one gets ε/c by randomised response and the point of d numbers ε d/c. Rows
+    Of c columns, every categorical one gets ε/c by randomised response and the point of d numbers ε d/c. Rows
     are clustered by their numbers; the shares of categories in each cluster are corrected for the response.
     """
     d, c = rows.numbers.shape[1], rows.numbers.shape[1] + len(rows.categories)

@@ -161,7 +161,7 @@ class _Fit:
         share = softmax(weights)[:, None]
         apart = held.T @ (share * held) - self.shares
         pulled = held @ (self.precision * apart)
-        # Every pair stands in the matrix twice.
+        # Every pair is in the matrix twice.
         value = float((self.precision * apart**2).sum()) / 4
         slope = np.empty((k, x.size // k))
         by_share = (pulled * held).sum(axis=1, keepdims=True) / 2
