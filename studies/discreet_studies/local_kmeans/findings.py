@@ -1,4 +1,4 @@
-"""Tables and pictures of the study of local k-means: cost of the centres and agreement of the clusters, method by method."""
+"""Tables and pictures of the study of local k-means: cost of the centres and agreement of the clusters."""
 
 from __future__ import annotations
 
@@ -122,6 +122,7 @@ def pictures(results: Results) -> dict[str, Chart]:
                 log_y=True,
                 across=plain((1, 4, 16)),
                 x_range=(0.9, 18.0),
+                y_range=(0.9, 45.0),
                 up=plain((1, 2, 5, 10, 20, 50)),
                 level=(nothing, "one centre, no data"),
             )
