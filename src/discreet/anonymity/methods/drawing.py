@@ -11,11 +11,7 @@ _SCALE = [[0.0, "#e9c46a"], [0.5, "#ffffff"], [1.0, "#1f8a7d"]]
 
 
 class Node(NamedTuple):
-    """A node that is drawn.
-
-    Its number in the tree, the place of its parent in the drawing, the cut that leads to it, True for the right side of
-    that cut, and the number of cells below it that are not drawn.
-    """
+    """Its number in the tree, the place of its parent in the list, its side of the cut, and cells below not drawn."""
 
     number: int
     parent: int
@@ -32,16 +28,14 @@ def shown_nodes(model: Any, depth: Any) -> list[Node]:
     waiting = [(0, -1, "all", True)]
     while waiting:
         node, parent, cut, is_right = waiting.pop()
-        sides: tuple[int, ...] = (int(tree.right[node]), node + 1) if tree.column[node] >= 0 else ()
-        if held is not None and any(held[side] < k for side in sides):
-            sides = ()
-        more = 0
-        if sides and tree.levels[node] >= levels:
-            more, sides = int(before[tree.ends[node]] - before[node]), ()
-        for side in sides:
-            j = int(tree.column[node])
-            told = tree.grids[j].text(int(first[side, j]), int(last[side, j]))
-            waiting.append((side, len(found), f"{tree.grids[j].name} {told}", side == sides[0]))
+        j, right = int(tree.column[node]), int(tree.right[node])
+        more, is_cut = 0, j >= 0 and (held is None or min(held[node + 1], held[right]) >= k)
+        if is_cut and tree.levels[node] >= levels:
+            more = int(before[tree.ends[node]] - before[node])
+        elif is_cut:
+            for side in (right, node + 1):
+                told = tree.grids[j].text(int(first[side, j]), int(last[side, j]))
+                waiting.append((side, len(found), f"{tree.grids[j].name} {told}", side == right))
         found.append(Node(node, parent, cut, is_right, more))
     return found
 
