@@ -245,7 +245,7 @@ def studio(home: Path) -> tuple[list[str], Counter[str]]:
 
 #: Why something may be refused or fail, and what it says then. A reason is looked up with what was done meanwhile.
 _ROOM = r"No space left on device|disk is full|takes no reports now|check the folder and its room|\"store\""
-_LIMIT = r"BudgetExceeded|is left of the|exceeds|are left|pays no more"
+_LIMIT = r"BudgetExceeded|but only .* (is|are) left"
 _BUSY = r"under way|is just ending|was forgotten|try again|one moment"
 _AWAY = r"no answer: |the collector does not answer|not signed in|status 403$"
 
