@@ -9,7 +9,7 @@ UV := $(shell command -v uv 2>/dev/null)
 # Some machines forbid Python to keep what it compiled. Hundreds of processes start here, and each would compile all it loads.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo test test-cold test-all coverage mutants soak bench bench-tables peers measures wheel figures lint docs format clean
+.PHONY: help demo test test-cold test-all coverage mutants fuzz soak bench bench-tables peers measures wheel figures lint docs format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "make test-all  the same with the slow checks"
 	@echo "make coverage  the share of lines that tests run in the rooms that privacy depends on; part of test-all"
 	@echo "make mutants   plant faults in privacy-critical lines; every one must be noticed by the law tests of its room"
+	@echo "make fuzz      feed damaged input to every parser of outside bytes, ten minutes each: make fuzz SECONDS=600"
 	@echo "make soak      an hour of everything at once, with kills and full disks; MINUTES=10 SEED=3 for less, or other work"
 	@echo "make wheel     build the wheel and run its demonstration in an empty environment"
 	@echo "make lint      ruff, mypy, import rules"
@@ -95,6 +96,15 @@ coverage: $(VENV)/.dev
 mutants: $(VENV)/.dev
 	$(BIN)/python tests/mutation/run.py $(AGAIN)
 
+# CPU time of each target; takes up where it was stopped. `make fuzz TARGETS=wire SECONDS=60`; AGAIN=--again starts anew.
+SECONDS ?= 600
+$(VENV)/.fuzz: $(VENV)/.dev
+	$(call install,$(VENV),dev$(comma)spark$(comma)fuzz)
+	@touch $@
+
+fuzz: $(VENV)/.fuzz
+	$(BIN)/python tests/fuzz/run.py $(TARGETS) --seconds $(SECONDS) $(AGAIN)
+
 # Root, or namespaces for users, let it have a disk that can be full; results go to the folder RESULT.
 MINUTES ?= 60
 SEED ?= 1
@@ -157,4 +167,4 @@ docs: $(VENV)/.docs
 	$(BIN)/python docs/scripts/check_site.py
 
 clean:
-	rm -rf $(VENV) .venv-bench .venv-bench-tables .venv-peers site discreet-demo discreet-studies soak-result .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage
+	rm -rf $(VENV) .fuzz .venv-bench .venv-bench-tables .venv-peers site discreet-demo discreet-studies soak-result .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage

@@ -481,7 +481,19 @@ def blocks() -> str:
     return table(["k", "loss over plain MDAV, median", "mean (95 %)", "largest", "time", "time of plain MDAV"], rows)
 
 
+def fuzzers() -> str:
+    """Return what each fuzzer did: tests/fuzz/results.json."""
+    rows = [
+        [f"`{name}`", f"{told['executions']:,}", f"{told['cpu_seconds'] / 60:.1f}", f"{told['kept_inputs']:,}",
+         f"{told['slowest_seconds']:g}", f"{told['peak_megabytes']:,}", str(len(told["findings"]))]
+        for name, told in results.read("results").items()
+    ]  # fmt: skip
+    heads = ["fuzzer", "inputs", "CPU minutes", "kept inputs", "slowest, s", "peak MB", "findings, all fixed"]
+    return table(heads, rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "fuzzers": fuzzers,
     "coverage-kinds": models.kinds,
     "models-coverage": models.coverage,
     "models-linear": models.linear,

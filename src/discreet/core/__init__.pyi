@@ -135,7 +135,9 @@ from .output.files import open_number as open_number
 from .output.files import payload_of as payload_of
 from .output.files import promise_place as promise_place
 from .output.files import read_json as read_json
+from .output.files import read_ledger as read_ledger
 from .output.files import read_whole as read_whole
+from .output.files import refuse_later as refuse_later
 from .output.files import special as special
 from .output.files import sync as sync
 from .output.files import sync_folder as sync_folder

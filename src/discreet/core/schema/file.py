@@ -86,7 +86,7 @@ def toml_tables(source: str | Path) -> tuple[str, dict[str, Any]]:
             raise DataSourceError(f"schema: cannot read {where!r} ({error}); check the path") from None
     try:
         return where, tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         if Path(where).suffix not in ("", ".toml", ".txt"):
             raise SchemaError(_other_file(where)) from None
         raise SchemaError(f"{where} is not valid TOML: {error}; see docs/schema.md for an example") from None
