@@ -104,4 +104,5 @@ def pytest_collection_finish() -> None:
     """Spare the collector of garbage what was imported and collected: it stays to the end and is looked at in vain."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
     gc.enable()

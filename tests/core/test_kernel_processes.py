@@ -95,11 +95,12 @@ import_module("discreet.core.jit").NewFile.keep = wait
     assert found_and_compiled(start(place, "f8", "i8")) == (2, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "other",
     [
-        pytest.param("import numba; numba.__version__ = '0.1'\n", marks=pytest.mark.slow),
-        pytest.param("import discreet._version as v; v.__version__ = '0.1'\n", marks=pytest.mark.slow),
+        "import numba; numba.__version__ = '0.1'\n",
+        "import discreet._version as v; v.__version__ = '0.1'\n",
         "import os; os.environ.update(NUMBA_CPU_NAME='generic', NUMBA_CPU_FEATURES='')\n",
     ],
     ids=["numba", "discreet", "processor"],

@@ -245,7 +245,7 @@ def studio(home: Path) -> tuple[list[str], Counter[str]]:
 
 #: Why something may be refused or fail, and what it says then. A reason is looked up with what was done meanwhile.
 _ROOM = r"No space left on device|disk is full|takes no reports now|check the folder and its room|\"store\""
-_LIMIT = r"BudgetExceeded|is left of the|exceeds|are left|pays no more"
+_LIMIT = r"BudgetExceeded|but only .* (is|are) left"
 _BUSY = r"under way|is just ending|was forgotten|try again|one moment"
 _AWAY = r"no answer: |the collector does not answer|not signed in|status 403$"
 
@@ -327,6 +327,16 @@ def gaps(events: Events) -> list[str]:
         if not hurt and not _meanwhile(asked, events, "full", AWAY):
             faults.append(f"{gap['service']} did not answer for {gap['seconds']:.0f} s, and nothing was done to it")
     return faults
+
+
+def ends(events: Events) -> list[str]:
+    """No service ends by itself, unless there is no room to start."""
+    return [
+        f"{event['service']} ended by itself with {event['code']} in second {event['at']:.0f}"
+        for event in events
+        if event["kind"] == "end" and not event["ours"]
+        if not _meanwhile({**event, "since": event["at"] - AWAY / 4}, events, "full", 10.0)
+    ]
 
 
 # ---- memory

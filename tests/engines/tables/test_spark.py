@@ -203,9 +203,8 @@ def test_keys_of_a_frame_are_refused_before_anything_is_charged(frame: Any) -> N
     assert float(ledger.spent) == 0
 
 
-@pytest.mark.parametrize(
-    "name", [next(iter(sketches())), *(pytest.param(n, marks=pytest.mark.slow) for n in [*sketches()][1:])]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sketches())
 def test_stored_reports_are_counted_on_spark_and_from_files(name: str, spark: Any, tmp_path: Path) -> None:
     mechanism = sketches()[name]
     rows, reports = report_table(mechanism)
@@ -443,7 +442,8 @@ def test_an_anonymous_table_is_written_where_its_rows_are(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["rows.parquet", "rows.parquet.guarantee.json"]
 
 
-@pytest.mark.parametrize("ending", ["csv", pytest.param("parquet", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_folder_that_spark_wrote_is_verified_like_a_file(frame: Any, tmp_path: Path, ending: str) -> None:
     """Nothing but parts is in it, so nothing strange is found; another file, or a changed part, is."""
     path = anonymous().fit(ROWS).transform_file(frame, tmp_path / f"rows.{ending}", random_state=2).path
@@ -808,6 +808,7 @@ def test_a_frame_that_gives_other_rows_each_time_is_warned_about(spark: Any, fra
     assert not unsteady(frame.repartition(3))
 
 
+@pytest.mark.slow
 def test_the_plan_as_text_tells_as_much_where_there_is_no_other(frame: Any) -> None:
     from pyspark.sql import functions
 

@@ -34,6 +34,7 @@ def _domain(**more: object) -> dc.Domain:
 
 @pytest.mark.parametrize("method", [dc.MarginalSynopsis, dc.GridSynopsis, dc.TreeSynopsis])
 @pytest.mark.parametrize("unit", [None, dc.Person("who", rows=3)])
+@pytest.mark.usefixtures("few_steps")
 def test_drawn_rows_hold_valid_codes_only(method: type, unit: object, tmp_path: Path) -> None:
     made = method(1.0, _domain(unit=unit), random_state=3).fit(_rows()).synopsis_
     made.save(tmp_path / "s.parquet")
@@ -64,6 +65,7 @@ def test_answers_by_prefix_are_near_the_truth_and_honest() -> None:
     assert made.table("zip", "age", bins={"zip": 4, "age": 2}).to_arrow()["zip"].to_pylist()[0] == "01***"
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_questions_that_codes_cannot_answer_say_what_to_ask() -> None:
     made = dc.MarginalSynopsis(1.0, _domain(), random_state=3).fit(_rows()).synopsis_
     for ask in (lambda: made.mean("zip"), lambda: made.quantile("icd", 0.5), lambda: made.cdf("zip", "01*")):
@@ -98,6 +100,7 @@ def test_facts_about_codes_hold_in_drawn_rows() -> None:
 
 @pytest.mark.parametrize("method", [dc.MarginalSynopsis, dc.GridSynopsis, dc.TreeSynopsis])
 @pytest.mark.parametrize("persons", [False, True])
+@pytest.mark.usefixtures("few_steps")
 def test_neighbours_differ_by_no_more_than_is_promised(method: type, persons: bool) -> None:
     rows, unit = _rows(60), dc.Person("who", rows=2) if persons else None
     other = rows.slice(3) if persons else rows.slice(1)
