@@ -72,8 +72,12 @@ def over(found: Estimate, base: float) -> Estimate:
     >>> over(Estimate(3.0, 2.0, 4.0, 5), 2.0)
     50.000 [0.000, 100.000] (5 runs)
     """
-    mean, low, high = (float(f"{100 * (x / base - 1):.6g}") for x in (found.mean, found.low, found.high))
-    return Estimate(mean, low, high, found.runs)
+    return _six(Estimate(*(100 * (x / base - 1) for x in (found.mean, found.low, found.high)), found.runs))
+
+
+def _six(found: Estimate) -> Estimate:
+    """Return an estimate with six digits, as many as the results are kept with."""
+    return Estimate(*(float(f"{x:.6g}") for x in (found.mean, found.low, found.high)), found.runs)
 
 
 def tree(
@@ -218,7 +222,7 @@ def cells(results: Results, name: str, metric: str) -> list[Finding]:
     found = []
     for epsilon in EPSILONS:
         best = results.estimate(f"{metric}@{epsilon}", set=name, method="ours")
-        ours = (over(best, base) if trees else best) if best.runs else None
+        ours = (over(best, base) if trees else _six(best)) if best.runs else None
         columns = [(p, shape) for p in PARTITIONERS for shape in SHAPES] + [("binary", column) for column in GRIDS]
         for p, column in columns:
             where: dict[str, Any] = {"set": name, "method": GRIDS.get(column, "published")}
@@ -227,11 +231,13 @@ def cells(results: Results, name: str, metric: str) -> list[Finding]:
             raw = results.estimate(f"nicv@{epsilon}", **where)
             if not raw.runs:
                 continue
-            measured = over(raw, base) if trees else results.estimate(f"ci@{epsilon}", **where)
+            measured = over(raw, base) if trees else _six(results.estimate(f"ci@{epsilon}", **where))
             figure = f"{column if column in GRIDS else f'{p} {column}'}, ε = {epsilon}"
             value = printed(name, metric, p, column, epsilon)
             shown = ours if column in GRIDS or column == chosen(name, p) else None
             verdict, note = _judged(column, value, measured, raw.runs, trees=trees)
+            if not measured.runs:
+                measured = Estimate(-1.0, -1.0, -1.0, raw.runs)  # as printed: no run has an index
             found.append(Finding(figure, value, measured, shown, verdict, note, section))
     return found
 

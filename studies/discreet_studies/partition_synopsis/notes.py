@@ -45,7 +45,9 @@ def _all_cells(results: Results, here: list[str]) -> list[str]:
                 found = [f for f in judged if f.figure.startswith(p)]
                 if not found:
                     continue
-                gaps = [_gap(f, metric) for f in found if f.measured.runs and (f.published or 0) >= 0]
+                gaps = [
+                    _gap(f, metric) for f in found if metric == "nicv" or min(f.measured.mean, f.published or 0) >= 0
+                ]
                 apart += [_gap(f, metric) for f in found if f.verdict == NOT and metric == "nicv"]
                 middle = f"{median(gaps):.2f}" if gaps else "–"
                 held = [str(sum(f.verdict == v for f in found)) for v in (REPRODUCED, UNSURE, NOT)]
