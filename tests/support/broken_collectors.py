@@ -16,6 +16,8 @@ from typing import Any
 import shaky_disk
 from discreet.collector import Settings, serve
 from discreet.collector.service import app as app_module
+from discreet.collector.service import committer
+from discreet.collector.service import shuffler as shuffler_module
 from discreet.collector.service.app import App
 from discreet.collector.service.shuffler import Shuffler
 from discreet.collector.stores.base import Outcome
@@ -145,6 +147,13 @@ def jump(place: str) -> None:
     app_module.time = now  # type: ignore[attr-defined]
 
 
+def hurry() -> None:
+    """Let rounds of maintenance and of forwarding follow each other faster: tests wait for them."""
+    committer.TIDY = 0.1
+    app_module._LOOK = shuffler_module._LOOK = 0.05
+    shuffler_module._PAUSE = 0.2
+
+
 class Make:
     """Makes the application with a fault, in the process that runs it."""
 
@@ -154,6 +163,7 @@ class Make:
     def __call__(self, settings: Settings) -> App:
         """Make it."""
         fault = self.fault
+        hurry()
         if disk := os.environ.get("COLLECTOR_DISK"):
             shaky_disk.install(disk, settings.data)
         if clock := os.environ.get("COLLECTOR_CLOCK"):
