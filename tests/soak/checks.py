@@ -329,6 +329,16 @@ def gaps(events: Events) -> list[str]:
     return faults
 
 
+def ends(events: Events) -> list[str]:
+    """No service ends by itself, unless there is no room to start."""
+    return [
+        f"{event['service']} ended by itself with {event['code']} in second {event['at']:.0f}"
+        for event in events
+        if event["kind"] == "end" and not event["ours"]
+        if not _meanwhile({**event, "since": event["at"] - AWAY / 4}, events, "full", 10.0)
+    ]
+
+
 # ---- memory
 
 

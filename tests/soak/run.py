@@ -44,9 +44,10 @@ class Soak:
         self.work, self.seed, self.minutes = work, seed, minutes
         self.steps = plan(seed, minutes)
         self.disk, self.logs, self.tmp = work / "disk", work / "logs", work / "tmp"
+        world.mounted(work, world.OWN)
         for folder in (self.logs, self.tmp, work / "tables"):
             folder.mkdir()
-        self.small = world.small_disk(self.disk)
+        self.small = world.mounted(self.disk, world.DISK)
         (self.disk / "accounts").mkdir()
         self.notes = world.Notes(self.logs / "events.jsonl")
         self.stop, self.guard = threading.Event(), threading.Lock()
@@ -269,7 +270,9 @@ class Soak:
         found["no account overspent"] = self._accounts()
         found["no half file"] = self._files()
         more, self.kinds = checks.errors(events)
-        found["no unexplained exception"] = [*more, *checks.logs(self.logs), *checks.gaps(events)]
+        found["no unexplained exception"] = [
+            *more, *checks.logs(self.logs), *checks.gaps(events), *checks.ends(events)
+        ]  # fmt: skip
         lives = {name: [life for (who, _), life in self.sampler.lives.items() if who == name] for name in SERVICES}
         found["memory flat"], self.memory = checks.flat(lives)
         found["nothing left running"] = [f"process {pid} still runs" for pid in left]
@@ -370,7 +373,8 @@ def main() -> int:
     finally:
         shutil.rmtree(given.out / "logs", ignore_errors=True)
         shutil.copytree(work / "logs", given.out / "logs")
-        world.unmount(work / "disk")
+        for place in (work / "disk", work):
+            world.unmount(place)
         shutil.rmtree(work, ignore_errors=True)
     (given.out / "soak.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     (given.out / "soak.svg").write_text(chart(told), encoding="utf-8")

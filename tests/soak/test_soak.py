@@ -279,6 +279,13 @@ def test_a_service_that_was_away_for_no_reason_is_found() -> None:
     assert checks.gaps([{"kind": "kill", "service": "studio", "at": 101.0}, gap]) == []
 
 
+def test_a_service_that_ends_by_itself_is_found() -> None:
+    end = {"kind": "end", "service": "collector", "code": 1, "at": 100.0, "ours": False}
+    assert checks.ends([end]) == ["collector ended by itself with 1 in second 100"]
+    assert checks.ends([{**end, "ours": True}]) == []
+    assert checks.ends([{"kind": "full", "at": 95.0, "until": 104.0}, end]) == []
+
+
 # ---- memory flat
 
 

@@ -21,8 +21,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-#: MiB of the disk that is filled now and then.
-DISK = 512
+#: MiB of the disk that is filled now and then, and of that for logs and temporary files.
+DISK, OWN = 512, 2048
 #: Set in the process that runs in namespaces of its own.
 INSIDE = "DISCREET_SOAK_INSIDE"
 #: Seconds between two looks at the memory of a process.
@@ -51,12 +51,15 @@ def loopback() -> None:
         fcntl.ioctl(link, 0x8914, struct.pack("16sH14x", b"lo", 0x1 | 0x40))  # SIOCSIFFLAGS: up, running
 
 
-def small_disk(place: Path) -> bool:
-    """Mount a small file system; False if there is no right to."""
-    place.mkdir(mode=0o700)
+def mounted(place: Path, mib: int) -> bool:
+    """Mount a file system in memory on a folder; False if there is no right to.
+
+    One for all that the soak writes itself, so that it depends on no disk that others fill; and a small one.
+    """
+    place.mkdir(mode=0o700, exist_ok=True)
     if os.environ.get(INSIDE) != "yes":
         return False
-    line = ["mount", "-t", "tmpfs", "-o", f"size={DISK}m,mode=700", "none", str(place)]
+    line = ["mount", "-t", "tmpfs", "-o", f"size={mib}m,mode=700", "none", str(place)]
     return subprocess.run(line, capture_output=True, check=False).returncode == 0
 
 
