@@ -121,7 +121,7 @@ def test_pictures_are_what_the_results_say(shown: Shown) -> None:
 
 
 #: Their pages have few pictures and are written in no time; those of the others are written by `make test-all`.
-SMALL = ("accuracy", "persons", "synthetic-tables")
+SMALL = ("accuracy", "local-kmeans", "persons", "synthetic-tables")
 
 
 @pytest.mark.parametrize(

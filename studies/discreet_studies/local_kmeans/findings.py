@@ -16,7 +16,6 @@ _NAMES = {"round": "round clusters", "mixed": "mixed: 3 numbers, 3 categories", 
 _KNOWN = {
     "skin": "30,000 rows, 3 numbers",
     "adult": "30,162 rows, age and 5 categories",
-    "mixed": "10,000 rows",
 }
 
 
@@ -28,7 +27,7 @@ def _cells(results: Results) -> dict[str, Mapping[str, Any]]:
     every.sort(key=lambda s: (order[str(s["set"])], s.get("rows", 0), s.get("columns", 0), s["epsilon"]))
     for setting in every:
         rows, columns = setting.get("rows"), setting.get("columns")
-        size = f"{rows:,} rows, {columns} columns" if columns else _KNOWN[str(setting["set"])]
+        size = f"{rows:,} rows" + (f", {columns} columns" if columns else "") if rows else _KNOWN[setting["set"]]
         found[f"{_NAMES[str(setting['set'])]}, {size}, ε = {setting['epsilon']:g}"] = setting
     return found
 

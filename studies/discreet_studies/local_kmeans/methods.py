@@ -53,19 +53,7 @@ def nd_laplace(rows: Rows, k: int, epsilon: float, seed: int) -> FloatArray:
     return np.concatenate(parts, axis=1)
 
 
-#: The last reports: both ways to use them start from the same.
-_LAST: dict[tuple[int, float, int], tuple[FloatArray, float, PrivUnit]] = {}
-
-
 def _directions(rows: Rows, epsilon: float, seed: int) -> tuple[FloatArray, float, PrivUnit]:
-    key = id(rows.numbers), epsilon, seed
-    if key not in _LAST:
-        _LAST.clear()
-        _LAST[key] = _reports(rows, epsilon, seed)
-    return _LAST[key]
-
-
-def _reports(rows: Rows, epsilon: float, seed: int) -> tuple[FloatArray, float, PrivUnit]:
     """Report the rows as unit vectors; return the directions of the reports, the radius of the lift, the mechanism.
 
     Numbers are scaled to [-1, 1], categories become marks; the vector is divided by the largest length it can have and
