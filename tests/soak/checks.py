@@ -298,7 +298,8 @@ _LOGGED = re.compile(
     r"Collecting at |Open the address in a browser|Shuffling at |Tasks that use it name its public key|[0-9a-f]{64}$"
     r"|(maintenance failed: |forwarding failed: )?the store takes no reports at the moment: (database or )?disk"
     r"|the store takes reports again|a batch of task \w+ waits: status (None|503)"
-    r"|\[ERROR\] Unexpected exit from worker|Error: .*(disk is full|No space left|already keeps its reports)|\s*$"
+    r"|\[ERROR\] Unexpected exit from worker|(Error: )?data: process \d+ already keeps its reports|\s*$"
+    r"|(Error: )?(data|output): cannot (keep|read|write) .*(disk is full|No space left on device|disk I/O error)"
 )
 
 

@@ -24,7 +24,7 @@ from discreet.collector.stores.base import Outcome
 from discreet.collector.stores.batches import BatchStore
 from discreet.collector.stores.postgres import PostgresStore
 from discreet.collector.stores.sqlite import SqliteStore
-from discreet.errors import DiscreetError
+from discreet.errors import DataSourceError, DiscreetError
 
 
 def pause() -> None:
@@ -57,6 +57,13 @@ class NeverSyncs(Slow):
         base.execute("pragma synchronous=off")
         base.execute("pragma wal_autocheckpoint=0")
         return base
+
+
+class NoRoom(SqliteStore):
+    """A store whose disk became full since the settings were checked."""
+
+    def _open(self) -> Any:
+        raise DataSourceError("data: cannot keep reports in 'collected' (disk I/O error); check the folder")
 
 
 class SlowBatches(BatchStore):
@@ -131,7 +138,8 @@ class AnswersEarly(App):
 
 
 BATCHES = {"": SlowBatches, "drops early": DropsEarly, "forgets keys": TakesAgain}
-STORES = {"": Slow, "forgets keys": ForgetsKeys, "never syncs": NeverSyncs, "answers early": Slow}
+STORES = {"": Slow, "forgets keys": ForgetsKeys, "never syncs": NeverSyncs, "answers early": Slow,
+          "no room": NoRoom}  # fmt: skip
 SHARED = {
     "": SlowPostgres, "forgets keys": ForgetsKeysInPostgres, "answers early": SlowPostgres,
     "never syncs": NeverSyncsInPostgres,

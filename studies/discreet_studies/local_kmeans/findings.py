@@ -27,7 +27,7 @@ def _cells(results: Results) -> dict[str, Mapping[str, Any]]:
     every.sort(key=lambda s: (order[str(s["set"])], s.get("rows", 0), s.get("columns", 0), s["epsilon"]))
     for setting in every:
         rows, columns = setting.get("rows"), setting.get("columns")
-        size = f"{rows:,} rows" + (f", {columns} columns" if columns else "") if rows else _KNOWN[setting["set"]]
+        size = f"{rows:,} rows" + (f", {columns} columns" if columns else "") if rows else _KNOWN[str(setting["set"])]
         found[f"{_NAMES[str(setting['set'])]}, {size}, ε = {setting['epsilon']:g}"] = setting
     return found
 
