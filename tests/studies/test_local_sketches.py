@@ -19,7 +19,7 @@ from discreet_studies.harness.runner import read_results
 from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED
 from discreet_studies.local_sketches import runs as run
 from discreet_studies.local_sketches import study as local_sketches
-from discreet_studies.local_sketches.findings import CONSTANT, HALF, costs, findings
+from discreet_studies.local_sketches.findings import CONSTANT, FILTER, HALF, costs, findings
 from discreet_studies.local_sketches.published import RANGES, column, printed
 from discreet_studies.local_sketches.verdicts import Fault, Judge, exact, single_runs, typical
 
@@ -172,6 +172,19 @@ def test_counters_drawn_from_their_law_are_those_of_reports() -> None:
     assert one.std(axis=0).mean() == pytest.approx(other.std(axis=0).mean(), rel=0.2)
 
 
+def test_rappor_value_by_value_says_what_the_two_bar_charts_show() -> None:
+    setting = {"part": "RAPPOR-values", "data": "exponential", "n": 200_000, "seed": 3, **FILTER}
+    found = run.rappor_values(setting)
+    held = np.array([found[f"true {v}"] for v in range(40) if f"true {v}" in found])
+    assert held.sum() == 200_000
+    for who in ("", " ours"):
+        seen = np.array([found[f"count{who} {v}"] for v in range(40) if f"true {v}" in found])
+        assert found[f"frequent{who}"] == pytest.approx(np.abs(seen / held - 1)[:5].max())
+        assert found[f"rare{who}"] == seen[held < 100].max()
+        assert found[f"gone{who}"] == np.sum(seen < 0.5)
+        assert found[f"frequent{who}"] < 0.3  # estimates stand next to their values
+
+
 SMALL = [
     {"part": "PCMS", "data": "normal", "n": 2_000, "epsilon": 2, "k": 16, "m": 16},
     {"part": "PHCMS", "data": "normal", "n": 2_000, "epsilon": 2, "k": 16, "m": 16},
@@ -179,6 +192,7 @@ SMALL = [
     {"part": "dBitFlip", "data": "normal", "n": 2_000, "epsilon": 2, "d": 1},
     {"part": "RAPPOR", "data": "normal", "n": 2_000, "f": 0.5, "p": 0.5, "q": 0.75, "bits": 16, "hashes": 1},
     {"part": "RAPPOR-reports", "data": "normal", "n": 2_000, "bits": 64, "hashes": 2},
+    {"part": "RAPPOR-values", "data": "exponential", "n": 2_000, **FILTER},
     {"part": "puzzle", "n": 5_000, "k": 32, "k2": 32, "m": 16},
     {"part": "PCMS-size", "m": 16},
 ]
@@ -256,5 +270,6 @@ def test_the_committed_verdicts_name_the_faults() -> None:
     one_hash = [f for f in by_table["5.13"] if f.figure.endswith("hashes = 1")]
     assert len(one_hash) == 4
     assert {(f.verdict, f.note.partition("; with it")[0]) for f in one_hash} == {(CORRECTED, CONSTANT)}
+    assert [f.verdict for f in found if f.section.startswith("Figures 5.9 and 5.10")] == [REPRODUCED] * 3
     assert sum(f.verdict == NOT for f in found) <= len(found) / 50
     assert {len(by_table[t]) for t in ("5.10", "5.15", "5.17")} == {34, 65, 56}

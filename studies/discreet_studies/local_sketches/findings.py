@@ -8,8 +8,9 @@ from typing import Any
 
 from discreet.local import Rappor
 from discreet_studies.as_published import sketches as fault
-from discreet_studies.harness.study import Finding, Results
+from discreet_studies.harness.study import NOT, REPRODUCED, Finding, Results
 from discreet_studies.local_sketches.published import RANGES, Point, column
+from discreet_studies.local_sketches.runs import FREQUENT, RARE
 from discreet_studies.local_sketches.verdicts import UNKNOWN, Fault, Judge, exact
 
 EXP_50K: Mapping[str, Any] = {"data": "exponential", "n": 50_000}
@@ -33,6 +34,7 @@ DENSE = "the whole matrix multiplied for every report"
 _MOST_BITS = "24 bits are all but a few of the values, 26 in the published file and 24 to 28 in ours"
 _MISPRINT = "a misprint, it seems: the published file of results holds -0.183"
 _PRODUCT = "a product of five lists, of which single runs differ by factors"
+_NOT_STATED = "no figures, and no settings: run as Table 5.14"
 _UNDER = "16 equations for some 26 unknowns have no one answer"
 
 
@@ -56,7 +58,8 @@ def findings(results: Results) -> list[Finding]:
     """Judge every row of the error tables, then the columns that a fault spoiled throughout."""
     parts = (_shapes, _budgets, _users, _sizes, _puzzle, _thresholds, _filters, _rappor_users, _chances)
     found = [finding for part in parts for finding in part(results)]
-    return [*found, *_bits(results), *_bit_users(results), *_columns(results), *_logarithms(), *_clients(results)]
+    found += [*_values(results), *_bits(results), *_bit_users(results), *_columns(results)]
+    return [*found, *_logarithms(), *_clients(results)]
 
 
 def _label(point: Point) -> str:
@@ -189,6 +192,26 @@ def _chances(results: Results) -> list[Finding]:
         best = runs(results, "mean_error_ours", **where)
         judge.row(_label(point), value, runs(results, "mean_error", **where), best)
     return judge.found
+
+
+#: What the text says of Figures 5.9 and 5.10; where it is measured; and the least and most that agree.
+_SAID: Sequence[tuple[str, str, float, float]] = (
+    (f"largest relative error of the {FREQUENT} most frequent values", "frequent", 0.0, 0.05),
+    (f"largest estimate of a value with fewer than {RARE} users", "rare", 1000.0, math.inf),
+    ("values that are there and estimated at 0", "gone", 1.0, math.inf),
+)
+
+
+def _values(results: Results) -> list[Finding]:
+    """Judge what the text reads off two bar charts without figures: the whole interval must agree."""
+    section = "Figures 5.9 and 5.10: RAPPOR value by value, 1,000,000 exponential values"
+    found = []
+    for figure, measure, least, most in _SAID:
+        ours, measured = (results.estimate(f"{measure}{who}", part="RAPPOR-values") for who in (" ours", ""))
+        good = least <= measured.low and measured.high <= most
+        if measured.runs:
+            found.append(Finding(figure, None, measured, ours, REPRODUCED if good else NOT, _NOT_STATED, section))
+    return found
 
 
 def _bits(results: Results) -> list[Finding]:

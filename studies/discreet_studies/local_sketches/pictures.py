@@ -33,6 +33,7 @@ def pictures(results: Results) -> dict[str, Chart]:
         "users": _users(results),
         "bits": _bits(results),
         "chances": _chances(results),
+        "values": _values(results),
         "threshold": _thresholds(results),
     }
 
@@ -150,6 +151,25 @@ def _chances(results: Results) -> Chart:
     ):
         picture.curve(name, [(r[3], results.estimate(measure, **where, **r[0])) for r in rows], look, "none")
     return picture.chart((0.2, 0.5, 1, 2, 5, 10, 20))
+
+
+def _values(results: Results) -> Chart:
+    """Draw true and estimated counts by value; bars span all runs."""
+    panels = []
+    for title, shown in (("the most frequent (Figure 5.9)", range(8)), ("the rarest (Figure 5.10)", range(12, 25))):
+        lines = []
+        kinds = (("users who hold it", "true", GREY), ("as published", "count", 1), ("ours", "count ours", 2))
+        for place, (name, measure, look) in enumerate(kinds):
+            marks = []
+            for value in shown:
+                found = list(results.values(f"{measure} {value}", {"part": "RAPPOR-values"}).values())
+                if found:
+                    ends = (min(found), max(found)) if look != GREY else ()
+                    marks.append(Mark(value + (place - 1) * 0.22, sum(found) / len(found), *ends))
+            lines.append(Line(name, marks, look, "none"))
+        across = [(float(value), str(value)) for value in shown]
+        panels.append(Panel("value", "users", lines, title, across=across))
+    return Chart("RAPPOR value by value: 1,000,000 exponential values; bars span 20 runs", panels)
 
 
 def _thresholds(results: Results) -> Chart:

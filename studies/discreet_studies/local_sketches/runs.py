@@ -40,6 +40,8 @@ REAL_REPORTS = 60_000
 OURS = {"bits": 128, "hashes": 1, "cohorts": 64}
 #: Thresholds of Table 5.11.
 THRESHOLDS = (10, 20, 30, 40, 50, 60, 80, 100, 150, 200, 250, 300, 400, 500)
+#: Figures 5.9 and 5.10: so many values are the most frequent, and those with fewer users are almost absent.
+FREQUENT, RARE = 5, 100
 #: Shape of the puzzle as it was deployed.
 _DEPLOYED = (2048, 2048, 1024)
 _FINE = 2**53
@@ -166,6 +168,25 @@ def rappor(setting: Mapping[str, Any]) -> dict[str, float]:
         numbers |= errors(people, constant, "_constant")
     best = Rappor.from_budget(epsilon_lifetime=m.epsilon_lifetime, epsilon_report=m.epsilon, **OURS, key=key)
     return numbers | errors(people, non_negative(best, reported(best, people, stream), people.domain), "_ours")
+
+
+def rappor_values(setting: Mapping[str, Any]) -> dict[str, float]:
+    """Run RAPPOR as `rappor` does and return true and estimated counts value by value, with what the figures show."""
+    people = crowd(str(setting["data"]), int(setting["n"]), int(setting["seed"]))
+    stream, key = stream_of(setting)
+    shape = {"bits": int(setting["bits"]), "hashes": int(setting["hashes"])}
+    m = Rappor(setting["f"], setting["p"], setting["q"], **shape, cohorts=1, key=key)
+    published = fault.lasso_fit(m, reported(m, people, stream), people.domain)
+    best = Rappor.from_budget(epsilon_lifetime=m.epsilon_lifetime, epsilon_report=m.epsilon, **OURS, key=key)
+    ours = non_negative(best, reported(best, people, stream), people.domain)
+    numbers = {f"true {value}": held for value, held in zip(people.domain, people.held.tolist(), strict=True)}
+    for name, found in (("", published), (" ours", ours)):
+        numbers |= {f"count{name} {value}": x for value, x in zip(people.domain, found.tolist(), strict=True)}
+        off = np.abs(found - people.held) / people.held
+        numbers[f"frequent{name}"] = float(off[np.argsort(-people.held)[:FREQUENT]].max())
+        numbers[f"rare{name}"] = float(found[people.held < RARE].max())
+        numbers[f"gone{name}"] = float((found < 0.5).sum())
+    return numbers
 
 
 def non_negative(m: Rappor, counts: Counts, candidates: list[Any]) -> FloatArray:

@@ -31,6 +31,7 @@ _PARTS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, float]]] = {
     "prefix": run.prefix,
     "RAPPOR": run.rappor,
     "RAPPOR-reports": run.rappor_times,
+    "RAPPOR-values": run.rappor_values,
     "dBitFlip": run.bit_flip,
 }
 _DIGITS = 2**20
@@ -38,6 +39,7 @@ _DIGITS = 2**20
 FILES: dict[str, dict[str, str | int]] = {
     "exp-50k": {"data": "exponential", "n": 50_000},
     "exp-500k": {"data": "exponential", "n": 500_000},
+    "exp-1m": {"data": "exponential", "n": 1_000_000},
     "norm-200k": {"data": "normal", "n": 200_000},
     "words": {"n": 50_000},
 }
@@ -124,6 +126,7 @@ def _rappor(grid: _Grid) -> None:
     for point in printed("5.15"):
         if not grid.quick or point["f"] == 0.5:
             grid.add("RAPPOR", 6, **FILES["exp-500k"], **point, bits=128, hashes=8)
+    grid.add("RAPPOR-values", 20, **FILES["exp-1m"], **base, bits=128, hashes=8)
 
 
 def _bit_flips(grid: _Grid) -> None:
