@@ -9,7 +9,7 @@ UV := $(shell command -v uv 2>/dev/null)
 # Some machines forbid Python to keep what it compiled. Hundreds of processes start here, and each would compile all it loads.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo test test-cold test-all coverage mutants bench bench-tables peers measures wheel figures lint docs format clean
+.PHONY: help demo test test-cold test-all coverage mutants fuzz soak bench bench-tables peers measures wheel figures lint docs format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -19,13 +19,15 @@ help:
 	@echo "make test-all  the same with the slow checks"
 	@echo "make coverage  the share of lines that tests run in the rooms that privacy depends on; part of test-all"
 	@echo "make mutants   plant faults in privacy-critical lines; every one must be noticed by the law tests of its room"
+	@echo "make fuzz      feed damaged input to every parser of outside bytes, ten minutes each: make fuzz SECONDS=600"
+	@echo "make soak      an hour of everything at once, with kills and full disks; MINUTES=10 SEED=3 for less, or other work"
 	@echo "make wheel     build the wheel and run its demonstration in an empty environment"
 	@echo "make lint      ruff, mypy, import rules"
 	@echo "make bench     speed against the peers, in an environment of their own; bench-tables: those of tables"
 	@echo "make peers     environments of other libraries for synthetic tables (3 GB), for: discreet study run synthetic-tables"
 	@echo "make measures  attacks, audits and others against the peers, in the same environment; hours"
 	@echo "make figures   write the measured figures of README and docs from the result files"
-	@echo "make docs      build the guide into ./site/"
+	@echo "make docs      build the guide into ./site/ and check its links"
 	@echo "make format    let ruff rewrite the layout"
 	@echo "make clean     remove what the above made"
 
@@ -70,9 +72,10 @@ test: $(VENV)/.dev
 test-cold: $(VENV)/.dev
 	@cache=$$(mktemp -d); XDG_CACHE_HOME=$$cache $(TEST) $(TESTS); failed=$$?; rm -rf $$cache; exit $$failed
 
-# The browser checks need Debian's chromium. Where it can be installed it is; elsewhere they skip and say so.
+# The browser checks need Debian's chromium (those of the guide also MkDocs). Where it can be installed it is;
+# elsewhere they skip and say so.
 $(VENV)/.browser: $(VENV)/.dev
-	$(call install,$(VENV),dev$(comma)spark-connect$(comma)browser)
+	$(call install,$(VENV),dev$(comma)spark-connect$(comma)browser$(comma)docs)
 	@command -v chromium >/dev/null || apt-get install -y --no-install-recommends chromium fonts-dejavu-core || true
 	@touch $@
 
@@ -92,6 +95,22 @@ coverage: $(VENV)/.dev
 # Takes up where it was stopped; `make mutants AGAIN=--again` runs all of them anew.
 mutants: $(VENV)/.dev
 	$(BIN)/python tests/mutation/run.py $(AGAIN)
+
+# CPU time of each target; takes up where it was stopped. `make fuzz TARGETS=wire SECONDS=60`; AGAIN=--again starts anew.
+SECONDS ?= 600
+$(VENV)/.fuzz: $(VENV)/.dev
+	$(call install,$(VENV),dev$(comma)spark$(comma)fuzz)
+	@touch $@
+
+fuzz: $(VENV)/.fuzz
+	$(BIN)/python tests/fuzz/run.py $(TARGETS) --seconds $(SECONDS) $(AGAIN)
+
+# Root, or namespaces for users, let it have a disk that can be full; results go to the folder RESULT.
+MINUTES ?= 60
+SEED ?= 1
+RESULT ?= soak-result
+soak: $(VENV)/.dev
+	PYTHONPATH=tests:tests/support $(BIN)/python -m soak.run --minutes $(MINUTES) --seed $(SEED) --out $(RESULT)
 
 wheel: $(VENV)/.demo
 	.ci/wheel $(BIN)/python
@@ -145,6 +164,7 @@ $(PEERS)/%/.peer: $(VENV)/.demo
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python docs/scripts/check_site.py
 
 clean:
-	rm -rf $(VENV) .venv-bench .venv-bench-tables .venv-peers site discreet-demo discreet-studies .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage
+	rm -rf $(VENV) .fuzz .venv-bench .venv-bench-tables .venv-peers site discreet-demo discreet-studies soak-result .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage

@@ -1,4 +1,7 @@
-"""Fill reference pages from docstrings, make pages of notebooks, and give wide charts a narrow form, at every build."""
+"""Complete the guide at every build: reference pages from docstrings, pages of notebooks, and a head for each page.
+
+The head forbids the browser to ask other hosts for anything, and lets search work without a server.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,11 @@ import discreet
 _MARK = re.compile(r"<!-- public names of (discreet(?:\.\w+)?|every room) -->")
 _SECTION = re.compile(r"^([A-Z][\w ]*)\n-{3,}\n", re.MULTILINE)
 _LISTS = ("Parameters", "Attributes", "Returns", "Raises", "Yields")
+#: The theme would load a polyfill or a diagram library from elsewhere for some browsers and pages.
+_POLICY = (
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'self' 'unsafe-inline' data: blob:; "
+    "object-src 'none'; base-uri 'self'; form-action 'self'\">"
+)
 _CHART = re.compile(r'<img [^>]*src="([^"]+)\.svg"[^>]*/?>')
 
 
@@ -39,14 +47,35 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:
     """Show the narrow form of a chart on a phone, if it has one."""
-    images = Path(__file__).parent / Path(page.file.src_uri).parent / "images"
+    folder = Path(__file__).parent / Path(page.file.src_uri).parent
 
     def chosen(found: re.Match[str]) -> str:
-        if not (images / f"{Path(found[1]).name}-narrow.svg").is_file():
+        if not (folder / f"{found[1]}-narrow.svg").is_file():
             return found[0]
         return f'<picture><source media="(max-width: 45rem)" srcset="{found[1]}-narrow.svg">{found[0]}</picture>'
 
     return _CHART.sub(chosen, html)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Put the policy and the stand-in for workers before everything that a page loads."""
+    script = (Path(__file__).parent / "scripts" / "worker.js").read_text("utf-8")
+    first = '<meta charset="utf-8">'
+    if first not in output:
+        raise RuntimeError("the theme's head has changed: no place for the policy")
+    return output.replace(first, f"{first}{_POLICY}<script>{script}</script>", 1)
+
+
+def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
+    """Do the same for the page of dead addresses."""
+    return on_post_page(output_content) if template_name == "404.html" else output_content
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """Write the search index as a script too: a page from a folder may not read a JSON file."""
+    folder = Path(config.site_dir) / "search"
+    index = (folder / "search_index.json").read_text("utf-8")
+    (folder / "search_index.js").write_text(f"var __index = {index}", "utf-8")
 
 
 def rooms() -> dict[str, list[str]]:
@@ -54,7 +83,8 @@ def rooms() -> dict[str, list[str]]:
     found = {"discreet": [n for n in discreet.__all__ if not _is_room(n) and n != "__version__"]}
     for room in filter(_is_room, discreet.__all__):
         module = getattr(discreet, room)
-        own = [n for n, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__]
+        here = [n for n, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__]
+        own = [n for n in here if not n.startswith("_")]
         found[f"discreet.{room}"] = list(getattr(module, "__all__", own))
     return found
 

@@ -2,7 +2,9 @@
 
 import gc
 import os
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,13 +31,38 @@ def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+#: Rooms whose tests are about words and files. They fit models of marginals in a few steps and compare tables by a few
+#: trees, unless marked ``well_fitted``: both work on what was released, and only how well they fit depends on that.
+ROUGH = {"cli", "reporting"}
+STEPS = {"LIMIT": 1, "LAST": 4, "COMPONENTS": 64, "FEWEST_COMPONENTS": 64}
+
+
 @pytest.fixture
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fit models of marginals in a few steps: they are post-processing, and only how well they fit depends on that."""
+    """Fit models of marginals in a few steps in other rooms."""
     from discreet.synopses.marginals import mixture
 
-    for name, value in {"LIMIT": 1, "LAST": 4, "COMPONENTS": 64, "FEWEST_COMPONENTS": 64}.items():
+    for name, value in STEPS.items():
         monkeypatch.setattr(mixture, name, value)
+
+
+@cache
+def _as_in_use() -> tuple[tuple[Any, str, int, int], ...]:
+    """Return what `pytest_runtest_setup` changes: module, name, value in use, value for tests of words and files."""
+    from discreet.evaluation.comparison import learners
+    from discreet.synopses.marginals import mixture
+
+    few = [*((mixture, name, value) for name, value in STEPS.items()), (learners, "_TREES", 4)]
+    return tuple((module, name, getattr(module, name), value) for module, name, value in few)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Choose how well models fit, before fixtures of the test or of its file fit any."""
+    room = item.path.relative_to(HERE).parts[0] if item.path.is_relative_to(HERE) else ""
+    rough = room in ROUGH and item.get_closest_marker("well_fitted") is None
+    for module, name, usual, few in _as_in_use():
+        setattr(module, name, few if rough else usual)
 
 
 @pytest.fixture
@@ -53,14 +80,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--studio-guide", default="", help="the folder for those of the tutorial: docs/images")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Let every other process begin at the other end: in a new clone each then compiles about half of the files."""
+    odd = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 2
+    if odd and session.config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        session.config.args.reverse()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the files that take longest first; `make test` hands files out in this order."""
-    place = {HERE / name: number for number, name in enumerate(FIRST)}
-    items.sort(key=lambda item: place.get(item.path, len(FIRST)))
+    first = {HERE / name: number for number, name in enumerate(FIRST)}
+    parts = [HERE.parent / path for path in config.getini("testpaths")]
+
+    @cache
+    def place(path: Path) -> tuple[int, int]:
+        return first.get(path, len(FIRST)), next((n for n, part in enumerate(parts) if part in path.parents), 0)
+
+    items.sort(key=lambda item: place(item.path))
 
 
 def pytest_collection_finish() -> None:
     """Spare the collector of garbage what was imported and collected: it stays to the end and is looked at in vain."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
     gc.enable()

@@ -1,4 +1,4 @@
-"""Packages and megabytes of a plain install: the wheel and what it needs, in an empty environment.
+"""Packages and megabytes of a plain install: the wheel and what it needs, in an empty environment; and of each extra.
 
     python -m benchmarks.speed.install
 
@@ -7,6 +7,7 @@ Needs uv and a package index. Bytes of files are counted, without byte code, whi
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,23 +18,39 @@ from benchmarks._bench import save, show
 
 ROOT = Path(__file__).parents[2]
 SHOWN = 8
+UV = [sys.executable, "-m", "uv", "--quiet"]
+#: Those for users; the others are for developers.
+EXTRAS = ("plot", "excel", "stats", "sql", "readers", "sign", "collector", "studio", "spark", "spark-connect")
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        uv, place = [sys.executable, "-m", "uv", "--quiet"], Path(folder)
-        subprocess.run([*uv, "build", "--wheel", "--out-dir", place, ROOT], check=True)
-        subprocess.run([*uv, "venv", "--python", sys.executable, place / "venv"], check=True)
+        place = Path(folder)
+        subprocess.run([*UV, "build", "--wheel", "--out-dir", place, ROOT], check=True)
         (wheel,) = place.glob("discreet-*.whl")
-        subprocess.run([*uv, "pip", "install", "--python", place / "venv", wheel], check=True)
-        (packages,) = (place / "venv").glob("lib/python*/site-packages")
-        found = {d.metadata["Name"].lower(): megabytes(d) for d in distributions(path=[str(packages)])}
+        found = installed(place / "plain", f"discreet @ file://{wheel}")
+        extras = {}
+        for extra in EXTRAS:
+            more = installed(place / extra, f"discreet[{extra}] @ file://{wheel}")
+            new = [name for name in more if name not in found]
+            extras[extra] = {"packages": len(new), "mb": round(sum(more.values()) - sum(found.values()), 1)}
+            shutil.rmtree(place / extra)
     ranked = sorted(found.items(), key=lambda item: -item[1])[:SHOWN]
     show(
         f"{len(found)} packages, {sum(found.values()):.0f} MB", ["package", "MB"], [[n, f"{s:.0f}"] for n, s in ranked]
     )
+    show("extras", ["extra", "packages", "MB"], [[n, f"{e['packages']}", f"{e['mb']:g}"] for n, e in extras.items()])
     largest = {name: round(size) for name, size in ranked}
-    save("install", {"packages": len(found), "mb": round(sum(found.values())), "largest_mb": largest})
+    totals = {"packages": len(found), "mb": round(sum(found.values()))}
+    save("install", {**totals, "largest_mb": largest, "extras": extras})
+
+
+def installed(place: Path, wanted: str) -> dict[str, float]:
+    """Install into an empty environment; return the megabytes of each package."""
+    subprocess.run([*UV, "venv", "--python", sys.executable, place], check=True)
+    subprocess.run([*UV, "pip", "install", "--python", place, wanted], check=True)
+    (packages,) = place.glob("lib/python*/site-packages")
+    return {d.metadata["Name"].lower(): megabytes(d) for d in distributions(path=[str(packages)])}
 
 
 def megabytes(package: Distribution) -> float:

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = tuple(
-    ROOT / name for name in ("studies/discreet_studies/results", "studies/measures/results", "benchmarks/results")
-)
+_PLACES = ("studies/discreet_studies/results", "studies/measures/results", "benchmarks/results", "tests/fuzz")
+FOLDERS = tuple(ROOT / name for name in _PLACES)
 
 
 def read(name: str) -> dict[str, Any]:

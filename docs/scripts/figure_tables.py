@@ -186,6 +186,18 @@ def information_loss() -> str:
     return table(["criterion", *heads], rows)
 
 
+def discretizers() -> str:
+    """Return the scores of a forest by what discretisers and a density tree leave, with the tests against the tree."""
+    rows = []
+    for r in results.read("discretizers")["rows"]:
+        scores = [f"{r[name]['mean']:.3f}" for name in ("accuracy", "f1", "recall", "precision", "auc")]
+        gap, tested = r["difference"], r["p"] is not None
+        told = f"{gap['mean']:+.3f} ({gap['low']:+.3f} to {gap['high']:+.3f})"
+        rows.append([r["table"], r["method"], *scores, *([told, f"{r['p']:.3f}"] if tested else ["–", "–"])])
+    heads = ["accuracy", "F1", "recall", "precision", "ROC-AUC", "accuracy less the tree's", "p"]
+    return table(["table", "method", *heads], rows)
+
+
 def heavy_hitters() -> str:
     """Return how many of the commonest words are found."""
     held = results.read("heavy_hitters")["words"]
@@ -469,7 +481,19 @@ def blocks() -> str:
     return table(["k", "loss over plain MDAV, median", "mean (95 %)", "largest", "time", "time of plain MDAV"], rows)
 
 
+def fuzzers() -> str:
+    """Return what each fuzzer did: tests/fuzz/results.json."""
+    rows = [
+        [f"`{name}`", f"{told['executions']:,}", f"{told['cpu_seconds'] / 60:.1f}", f"{told['kept_inputs']:,}",
+         f"{told['slowest_seconds']:g}", f"{told['peak_megabytes']:,}", str(len(told["findings"]))]
+        for name, told in results.read("results").items()
+    ]  # fmt: skip
+    heads = ["fuzzer", "inputs", "CPU minutes", "kept inputs", "slowest, s", "peak MB", "findings, all fixed"]
+    return table(heads, rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "fuzzers": fuzzers,
     "coverage-kinds": models.kinds,
     "models-coverage": models.coverage,
     "models-linear": models.linear,
@@ -497,6 +521,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "group-means": group_means,
     "how-many": how_many,
     "heavy-hitters": heavy_hitters,
+    "discretizers": discretizers,
     "information-loss": information_loss,
     "leaks": leaks,
     "many-dimensions": many_dimensions,

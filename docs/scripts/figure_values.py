@@ -101,6 +101,11 @@ def _mb(*packages: str) -> str:
     return str(sum(results.read("install")["largest_mb"][name] for name in packages))
 
 
+def _extra(name: str) -> Callable[[], str]:
+    """Return what writes the megabytes that an extra adds to a plain install."""
+    return lambda: f"{results.read('install')['extras'][name]['mb']:.0f}"
+
+
 def _k_curve(method: str) -> dict[str, Any]:
     return one(results.read("choice_of_k")["curves"], method=method)
 
@@ -114,6 +119,7 @@ VALUES: dict[str, Callable[[], str]] = {
     "density-odd-fine": lambda: _density("boxes at odd numbers, d = 2", "ours_fine_grid"),
     "density-odd": lambda: _density("boxes at odd numbers, d = 2", "ours"),
     "density-odd-mlpack": lambda: _density("boxes at odd numbers, d = 2", "mlpack_best"),
+    **{f"extra-{name}": _extra(name) for name in results.read("install")["extras"]},
     "install-packages": lambda: str(results.read("install")["packages"]),
     "install-mb": lambda: str(results.read("install")["mb"]),
     "install-compiler": lambda: _mb("numba", "llvmlite"),

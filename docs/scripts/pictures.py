@@ -2,6 +2,8 @@
 
     python docs/scripts/pictures.py [NAME ...]
 
+The picture "density-tree" is one of Plotly's: two SVG files, wide and narrow, that are light and dark by themselves.
+
 They are parts of the pages that Discreet writes, and panels drawn by the same code, photographed with a headless
 Chromium (Debian's package, and Playwright from the extra `browser`). Without real tables generated ones are drawn.
 """
@@ -16,6 +18,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 from jinja2 import Environment, PackageLoader
@@ -147,6 +150,42 @@ def elastic(folder: Path) -> Shot:
     return panels(figures, 4)
 
 
+def tree_figures() -> dict[str, Any]:
+    """Return the drawing of a fitted tree by file name, for wide pages and for phones."""
+    people = dc.datasets.people(2000)
+    model = dc.anonymity.DensityTree(k=10, criterion="width", domain=people.domain).fit(people.table)
+    wide, narrow = model.plot(depth=3), model.plot(depth=2)
+    for figure in (wide, narrow):
+        figure.update_layout(
+            paper_bgcolor="rgba(0,0,0,0)", width=860, height=480, margin={"t": 50, "l": 8, "r": 8, "b": 8}
+        )
+    narrow.update_layout(width=380, height=520, title_text=narrow.layout.title.text.replace("; ", "<br>"))
+    narrow.data[0].update(
+        labels=[re.sub("( {|, )", lambda found: found[1].rstrip() + "<br>" if "," in found[1] else "<br>{", label)
+                if "{" in label else label for label in narrow.data[0].labels],
+        marker={"showscale": False},
+    )  # fmt: skip
+    return {"density-tree.svg": wide, "density-tree-narrow.svg": narrow}
+
+
+def draw_charts(opened: Any, folder: Path, figures: dict[str, Any]) -> None:
+    """Let Plotly draw figures in the browser. Words outside of boxes follow the theme of the reader."""
+    theme = (
+        "<style>text:not(.slicetext){fill:#1b1f24!important}"
+        "@media(prefers-color-scheme:dark){text:not(.slicetext){fill:#e6edf3!important}}</style>"
+    )
+    for name, figure in figures.items():
+        figure.write_html(folder / "chart.html")
+        tab = opened.new_page()
+        tab.goto((folder / "chart.html").as_uri())
+        size = {"format": "svg", "width": figure.layout.width, "height": figure.layout.height}
+        made = tab.evaluate("size => Plotly.toImage(document.querySelector('.js-plotly-plot'), size)", size)
+        drawn = unquote(made.partition(",")[2])
+        (TARGET / name).write_text(re.sub("(<svg[^>]*>)", rf"\1{theme}", drawn, count=1), encoding="utf-8")
+        tab.close()
+        print(TARGET / name)
+
+
 def _city() -> tuple[np.ndarray, np.ndarray, str]:
     rng = np.random.default_rng(0)
     if "gowalla" in dc.datasets.available():
@@ -174,13 +213,14 @@ PICTURES: dict[str, Callable[[Path], Shot]] = {
     "demo": front, "report": report, "partitioners": partitioners, "metric": metric,
     "elastic": elastic,
 }  # fmt: skip
+TREE = "density-tree"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {sorted(PICTURES)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {sorted([*PICTURES, TREE])}")
     browser = shutil.which("chromium")
-    names = parser.parse_args().names or list(PICTURES)
+    names = parser.parse_args().names or [*PICTURES, TREE]
     if browser is None:
         raise SystemExit("chromium is not on the path: install it to turn pages into pictures")
     with tempfile.TemporaryDirectory() as made, sync_playwright() as play:
@@ -188,6 +228,9 @@ def main() -> None:
         for name in names:
             folder = Path(made) / name
             folder.mkdir()
+            if name == TREE:
+                draw_charts(opened, folder, tree_figures())
+                continue
             shot = PICTURES[name](folder)
             (folder / "page.html").write_text(shot.page, encoding="utf-8")
             for theme in ("light", "dark"):

@@ -37,6 +37,7 @@ _HOMES = {
     "accuracy": "discreet_studies.accuracy.study",
     "persons": "discreet_studies.persons.study",
     "synthetic-tables": "discreet_studies.synthetic_tables.study",
+    "local-kmeans": "discreet_studies.local_kmeans.study",
 }
 
 

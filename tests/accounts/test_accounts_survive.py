@@ -8,6 +8,9 @@ import os
 import random
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,8 @@ import pytest
 
 import discreet as dc
 from discreet.accounts import Account
-from discreet.errors import BudgetExceeded, DiscreetError, FormatError
+from discreet.accounts.chain import Disk
+from discreet.errors import BudgetExceeded, DataSourceError, FormatError
 from forgetful_disk import ForgetfulDisk, LazyDisk, PowerCut
 
 WRITERS = Path(__file__).parents[1] / "support" / "account_writers.py"
@@ -280,8 +284,45 @@ def test_a_full_disk_leaves_an_account_that_can_go_on(tmp_path: Path) -> None:
     disk = FullDisk(random.Random(0))
     account = Account.create(tmp_path / "a", dataset="d", epsilon=3, disk=disk)
     disk.full = True
-    with pytest.raises((OSError, DiscreetError), match="space"):
+    with pytest.raises(
+        DataSourceError, match=r"account: cannot write .* \(No space left on device\); check the folder"
+    ):
         account.reserve("first", epsilon=1)
+    with pytest.raises(DataSourceError, match="No space left on device"):
+        Account.create(tmp_path / "b", dataset="d", epsilon=3, disk=disk)
+    assert [place.name for place in tmp_path.iterdir()] == ["a"]
     disk.full = False
     assert account.reserve("second", epsilon=2).number == 1
     assert account.spent == Account(tmp_path / "a").spent == 2
+
+
+def test_an_account_gets_its_name_when_it_is_whole(tmp_path: Path) -> None:
+    """Killed at any moment of its creation, it is there or it is not, and can be created then."""
+    for last in range(1, 4):
+        path = tmp_path / f"{last}.account"
+        with suppress(PowerCut):
+            Account.create(path, dataset="d", epsilon=3, disk=ForgetfulDisk(random.Random(last), last))
+        if path.exists():
+            assert Account(path).spent == 0
+        else:
+            Account.create(path, dataset="d", epsilon=3)
+
+
+def test_of_many_who_create_an_account_one_does_and_the_others_find_it_whole(tmp_path: Path) -> None:
+    path, made = tmp_path / "a.account", []
+
+    class Slow(Disk):
+        def append(self, handle: int, data: bytes) -> None:
+            time.sleep(0.05)
+            super().append(handle, data)
+
+    def create() -> None:
+        with suppress(DataSourceError):  # it exists already
+            made.append(Account.create(path, dataset="d", epsilon=3, disk=Slow()))
+        assert Account(path).spent == 0
+
+    with ThreadPoolExecutor(6) as several:
+        for future in [several.submit(create) for _ in range(6)]:
+            future.result()
+    assert len(made) == 1
+    assert [place.name for place in tmp_path.iterdir()] == ["a.account"]

@@ -90,6 +90,7 @@ def test_what_does_not_take_long_is_not_mentioned(tmp_path: Path) -> None:
     assert LINE not in run(1000.0, "text", tmp_path)[0]
 
 
+@pytest.mark.slow
 def test_json_shows_nothing(tmp_path: Path) -> None:
     shown, piped = run(0.0, "json", tmp_path)
     assert LINE not in shown + piped
@@ -105,7 +106,8 @@ def test_pipes_and_files_get_the_line_once(tmp_path: Path, terminal: str) -> Non
         assert sorted(piped.splitlines()) == sorted([LINE, "done"])
 
 
-@pytest.mark.parametrize("mode", ["program", pytest.param("text", marks=pytest.mark.slow)])
+@pytest.mark.slow  # a terminal that is to be quiet is tried above
+@pytest.mark.parametrize("mode", ["program", "text"])
 def test_pipes_get_nothing_where_it_is_to_be_quiet(tmp_path: Path, mode: str) -> None:
     assert run(0.0, mode, tmp_path, terminal="neither", quiet="1")[1].splitlines() == ["done"]
 

@@ -20,6 +20,7 @@ from command_line import output, run
 from row_followers import Published, Row, singled_out
 from steward_tables import cells, hospital, incomes, months, survey, write_french, write_survey, write_workbook
 
+pytestmark = pytest.mark.well_fitted
 HOSPITAL = (
     "Patient=person:4", "Alter=0..110", "PLZ=code:[0-9]{5}", "Geschlecht=w,m", "Aufnahme=2026-01-01:2026-06-30",
     'Station=Chirurgie,Innere,"Kinder, Jugend",Neurologie', "ICD=code:[A-Z][0-9]{2}[.][0-9]",

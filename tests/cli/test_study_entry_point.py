@@ -56,6 +56,7 @@ def test_without_the_package_the_name_says_how_to_install_it(without_studies: No
         _ = dc.studies
 
 
+@pytest.mark.slow  # a process that reads every docstring
 def test_without_the_package_help_and_inspect_list_all_other_names() -> None:
     hidden = """
 import importlib.util, inspect, pydoc

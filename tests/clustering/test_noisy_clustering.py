@@ -205,3 +205,13 @@ def test_wrong_arguments_are_named(arguments, name):
 
 
 # Other algorithms
+
+
+def test_the_criterion_finds_the_number_of_clusters_behind_noise_that_hides_the_gaps():
+    rng = np.random.default_rng(4)
+    places = np.array([[0.2, 0.2], [0.8, 0.3], [0.3, 0.8], [0.7, 0.8]])
+    X = places[np.arange(800) % 4] + 0.05 * rng.normal(size=(800, 2))
+    Z = dc.metric.NDLaplace(12.0, 1.0, (0, 1), random_state=3).transform(X)
+    fits = {k: DenoisingKMeans(k, 12.0, domain=(0, 1), method="clusters").fit(Z).bic_ for k in range(1, 7)}
+    assert min(fits, key=fits.get) == 4
+    assert math.isnan(DenoisingKMeans(2, 12.0, domain=(0, 1), method="places").fit(Z).bic_)

@@ -72,6 +72,17 @@ def test_a_disk_that_fails_is_said_and_survived(tmp_path: Path, faults: list[str
     assert devices.faults(data) == FINE
 
 
+def test_a_disk_that_is_full_at_the_start_is_said_in_one_sentence(tmp_path: Path) -> None:
+    running = start(tmp_path / "collected", fault="no room", wait=False)
+    try:
+        running.wait()
+    finally:
+        running.kill()
+    said = running.log.read_text()
+    assert "cannot keep reports in 'collected' (disk I/O error); check the folder" in said
+    assert "Traceback" not in said
+
+
 @pytest.mark.slow
 def test_a_slow_store_sends_devices_away_before_memory_grows(tmp_path: Path) -> None:
     data, place = tmp_path / "collected", tmp_path / "disk"

@@ -321,7 +321,7 @@ def test_only_noisy_reports_counters_and_tasks_are_ever_on_the_disk(tmp_path: Pa
             link.request("POST", f"{PATH}?who=canary-query", frame if i % 4 else frame[:-1], secrets)
             assert link.getresponse().status == (200 if i % 4 else 400)
             link.close()
-        time.sleep(1.2)  # the keeper has noted what was refused
+        time.sleep(0.5)  # the keeper has noted what was refused
         running.stop()
         files = [*(p for p in data.rglob("*") if p.is_file()), running.log]
     for file in files:

@@ -9,7 +9,8 @@ import pytest
 
 from discreet.core.budget.prices import Epsilon, Rho
 from discreet.errors import InvalidArgument
-from discreet.synopses.boxes.tree.budgets import BUDGETS, LevelBudgets, auto_threshold, level_fractions, split_chance
+from discreet.synopses.boxes.tree.budgets import BUDGETS, LevelBudgets, auto_threshold, level_fractions
+from gates import split_chance
 
 
 @pytest.mark.parametrize(

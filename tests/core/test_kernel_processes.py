@@ -68,6 +68,7 @@ def found_and_compiled(process: subprocess.Popen) -> tuple[int, int]:
     return hits, misses
 
 
+@pytest.mark.slow  # two processes at once are tried below
 def test_processes_that_start_cold_at_once_share_what_each_compiles(place: Path) -> None:
     both = [start(place, "i8", "f8", "f4"), start(place, "f8", "f4", "i8")]
     assert [sum(found_and_compiled(process)) for process in both] == [3, 3]
@@ -94,11 +95,12 @@ import_module("discreet.core.jit").NewFile.keep = wait
     assert found_and_compiled(start(place, "f8", "i8")) == (2, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "other",
     [
-        pytest.param("import numba; numba.__version__ = '0.1'\n", marks=pytest.mark.slow),
-        pytest.param("import discreet._version as v; v.__version__ = '0.1'\n", marks=pytest.mark.slow),
+        "import numba; numba.__version__ = '0.1'\n",
+        "import discreet._version as v; v.__version__ = '0.1'\n",
         "import os; os.environ.update(NUMBA_CPU_NAME='generic', NUMBA_CPU_FEATURES='')\n",
     ],
     ids=["numba", "discreet", "processor"],

@@ -202,7 +202,7 @@ def test_the_same_seed_gives_the_same_answer_and_another_seed_another() -> None:
 
 
 def test_processes_change_nothing() -> None:
-    alone, together = (audit(one_noisy_count, [1, 2], [1], 1000, epsilon=1, random_state=5, workers=w) for w in (1, 2))
+    alone, together = (audit(one_noisy_count, [1, 2], [1], 300, epsilon=1, random_state=5, workers=w) for w in (1, 2))
     assert alone.counts == together.counts
 
 
@@ -366,6 +366,7 @@ def test_bad_arguments_of_the_other_audits_are_refused(call: Any) -> None:
         call()
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_audit_page_run() -> None:
     text = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
     names: dict[str, Any] = {}

@@ -62,7 +62,7 @@ def synopsis(path: Path) -> dict[str, Any]:
         "half": [_plain(half.value), _plain(half.noise_error)],
         "marginal": _plain(np.asarray(marginal.counts, dtype=float)),
         "points": _plain(np.asarray(made.points, dtype=float).sum(axis=0)),
-        "sample": made.sample(5, rng=1).to_pylist()[0].keys().__len__(),
+        "sample": 0 if type(made).__name__ == "CenterSynopsis" else len(made.sample(5, rng=1).to_pylist()[0]),
     }
 
 
@@ -167,6 +167,138 @@ def risk(path: Path) -> dict[str, Any]:
     return {name: now.get(name) == value for name, value in facts["report"].items()}
 
 
+def job(path: Path) -> dict[str, Any]:
+    read = dc.Job.from_toml(path)
+    declared = read.schema.to_dict() if isinstance(read.schema, dc.Domain) else read.schema
+    facts = {"kind": read.kind, "data": read.data, "parameters": read.parameters, "outputs": read.outputs}
+    return json.loads(json.dumps({**facts, "schema": declared}, default=str))
+
+
+def task(path: Path) -> dict[str, Any]:
+    read = dc.local.Task.from_json(path.read_bytes())
+    return {
+        "digest": read.digest,
+        "name": read.name,
+        "epsilon": float(read.epsilon),
+        "mechanism": read.mechanism.NAME,
+        "shuffled": read.shuffle is not None,
+        "bytes": read.to_json() == path.read_text(encoding="utf-8"),
+    }
+
+
+def device(path: Path) -> dict[str, Any]:
+    from discreet.local.tasks.device_file import DeviceState
+
+    read = DeviceState.from_json(path.read_text(encoding="utf-8"))
+    return {
+        "life": read.life,
+        "today": float(read.spent_today()),
+        "tasks": sorted(read.tasks),
+        "day": read.day,
+        "waiting": len(read.queue) + len(read.frames),
+        "memo": read.memo("x").secret.hex(),
+    }
+
+
+def frame(path: Path) -> dict[str, Any]:
+    """What a collector finds in the frame; a sealed one is opened with the keys of the two services."""
+    from discreet.local.tasks import INNER, OUTER, private_key, split_frame, unseal
+
+    task = dc.local.Task.from_json(path.with_suffix(".json").read_text(encoding="utf-8"))
+    data: bytes | None = path.read_bytes()
+    if task.shuffle is not None:
+        for number, layer in ((2, OUTER), (1, INNER)):
+            data = unseal(private_key(bytes([number] * 32)), layer, task.digest, data or b"")
+    key, n, body = split_frame(task.mechanism.layout.size, data or b"")
+    return {"key": key.hex(), "reports": n, "body": body.hex()}
+
+
+def account(path: Path) -> dict[str, Any]:
+    read = dc.Account(path)
+    lines = [json.loads(line.rpartition(" ")[0])["kind"] for line in path.read_text(encoding="utf-8").splitlines()]
+    facts = read.to_dict()
+    return {
+        "lines": lines,
+        "head": read.head,
+        "spent": str(read.spent),
+        "remaining": str(read.remaining),
+        "dataset": read.dataset,
+        "unit": read.unit,
+        "entries": len(facts["entries"]),
+        "closed": read.closed,
+    }
+
+
+def history(path: Path) -> dict[str, Any]:
+    """The history that a folder of entries and records is; asked of its first entry."""
+    read = dc.anonymity.ReleaseHistory(path.parent)
+    return {
+        "entries": [[e.number, Path(e.table).name, e.seal, list(e.earlier)] for e in read.entries],
+        "records": [[r.n, r.seal, r.required, list(r.identifiers)] for r in read.records()],
+    }
+
+
+def released(path: Path) -> dict[str, Any]:
+    """The verdict on a release with its page and signature, by the key that its maker handed out."""
+    from discreet.core import PublicKey, Signature, SigningKey, signature_place
+    from discreet.reporting.pages import carried
+    from discreet.reporting.verify import verify
+
+    key = PublicKey.load(path.parent / "office.key.pub")
+    private = SigningKey.load(path.parent / "office.key", "golden")
+    signature = Signature.from_json(signature_place(path).read_bytes())
+    found = verify([path], path.with_suffix(".html"), keys=[key])
+    drawn = ("page", "text", "stated")  # the words of a page are drawn again by the version that wrote it alone
+    checks = {f"{a.name}: {a.result}" for a in found.answers if a.name not in drawn}
+    page = carried.read(carried.held(path.with_suffix(".html").read_text(encoding="utf-8"), carried.FACTS))
+    return {
+        "checks": sorted(checks),
+        "page": {name: page[name] for name in ("digest", "promise", "seeded", "signer")},
+        "key": key.fingerprint,
+        "same": private.public == key,
+        "statement": signature.statement.to_dict(),
+    }
+
+
+def record(path: Path) -> dict[str, Any]:
+    import jsonschema
+
+    told = json.loads(path.read_text(encoding="utf-8"))
+    schema = json.loads((HERE.parents[1] / "docs" / "record.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(told, schema)
+    return {
+        "format": [told["format"], told["format_version"]],
+        "digest": told["release"]["digest"],
+        "promise": told["promise"]["epsilon"],
+        "publishable": told["publishable"],
+    }
+
+
+def attack(path: Path) -> dict[str, Any]:
+    """What a page takes from a stored result."""
+    from discreet.reporting.facts import each_result
+
+    told = json.loads(path.read_text(encoding="utf-8"))
+    found = each_result(path.name, told)
+    return {"format": [told["format"], told["format_version"]], "results": [each["file"] for each in found]}
+
+
+def store(path: Path) -> dict[str, Any]:
+    """A copy is opened, because a store that is opened writes."""
+    import shutil
+    import tempfile
+
+    from discreet.collector import open_store
+
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(path.parent, Path(folder) / "collected")
+        found = open_store(Path(folder) / "collected")
+        (digest,) = found.tasks()
+        counts = found.counts(digest)
+        found.shut()
+    return {"task": digest, "counts": {str(period): held.to_bytes().hex() for period, held in counts.items()}}
+
+
 ASK: dict[str, Callable[[Path], dict[str, Any]]] = {
     "synopses/*.parquet": synopsis,
     "local/*.reports": reports,
@@ -179,6 +311,17 @@ ASK: dict[str, Callable[[Path], dict[str, Any]]] = {
     "schemas/*.toml": schema,
     "clusters/*.csv": centers,
     "risk/*.json": risk,
+    "jobs/*.toml": job,
+    "jobs/examples/*.toml": job,
+    "tasks/[ps]*.json": task,
+    "tasks/device.json": device,
+    "tasks/*.frame": frame,
+    "accounts/*.account": account,
+    "histories/000001.json": history,
+    "evidence/*.parquet": released,
+    "evidence/record.json": record,
+    "results/attack.json": attack,
+    "stores/collected/*.sqlite": store,
 }
 
 

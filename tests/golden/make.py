@@ -8,7 +8,11 @@ They were written once. A later library must read them; run this again only into
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import socket
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +21,67 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 import discreet as dc
+from discreet.jobs import example
+from discreet.jobs.kinds import KINDS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from golden.answers import COLOURS, WORDS, files
 
+#: A schema with every kind of column and every section.
+EVERY_PART = """\
+unit = {person = "patient", rows = 8}
+rules = ["admission <= discharge"]
+
+[source]
+delimiter = ";"
+decimal = ","
+missing = ["?"]
+
+[columns.patient]
+role = "person"
+
+[columns.age]
+kind = "integer"
+bounds = [0, 120]
+role = "quasi-identifier"
+levels = [5, 10]
+
+[columns.group]
+categories = ["child", "adult"]
+
+[columns.admission]
+bounds = [2020-01-01, 2024-12-31]
+
+[columns.discharge]
+bounds = [2020-01-01, 2024-12-31]
+
+[columns.arrived]
+kind = "time"
+
+[columns.size]
+kind = "ordered"
+categories = ["S", "M", "L"]
+
+[columns.postcode]
+kind = "code"
+pattern = '\\d{3}'
+
+[columns.smokes]
+kind = "boolean"
+
+[columns.cost]
+bounds = [0, 99.5]
+role = "sensitive"
+missing = "own"
+
+[functions.group.age]
+"0..17" = "child"
+"18..120" = "adult"
+
+[[impossible]]
+group = "child"
+smokes = true
+"""
 MEMO = dc.local.Memo(b"a secret of 32 bytes for testing")
 
 
@@ -60,8 +121,16 @@ def synopses(root: Path) -> None:
     people = dc.Domain(numbers.to_dict(), unit=dc.Person("who", rows=2))
     visits = pa.concat_tables([rows.append_column("who", pa.array(np.arange(len(rows)) // 3))] * 2)
     dc.GridSynopsis(2, people, 4, random_state=1).fit(visits).synopsis_.save(root / "grid-persons.parquet")
+    private = {"delta": 1e-6, "random_state": 1}
+    dc.MarginalSynopsis(2, domain=domain, **private).fit(rows).synopsis_.save(root / "marginals.parquet")
+    lifted = dc.PrivateKMeans(n_clusters=3, epsilon=2, domain=_many(), synopsis="lift", **private)
+    lifted.fit(np.random.default_rng(1).random((400, 12))).synopsis_.save(root / "centers.parquet")
     grown = dc.TreeSynopsis(**box, max_depth=4).fit(rows.select(list(numbers.names))).synopsis_
     dc.synopses.refine.consistent(grown).save(root / "refined.parquet")
+
+
+def _many() -> dc.Domain:
+    return dc.Domain.box(low=[0] * 12, high=[1] * 12)
 
 
 def clusters(root: Path) -> None:
@@ -76,6 +145,17 @@ def clusters(root: Path) -> None:
     lloyd = dc.DPLloyd(n_clusters=3, epsilon=2, domain=numbers, random_state=1).fit(data)
     pa_csv.write_csv(pa.table(dict(zip(numbers.names, lloyd.cluster_centers_.T, strict=True))), root / "dp-lloyd.csv")
     (root.parent / "guarantees" / "dp-lloyd.json").write_text(lloyd.guarantee_.to_json(indent=2) + "\n")
+
+
+def _own() -> Any:
+    class Own(dc.local.OwnOracle):
+        """The truth is likelier than any other value."""
+
+        def probabilities(self, value: int) -> list[int]:
+            likely, unlikely = self.odds()
+            return [likely if value == y else unlikely for y in range(6)]
+
+    return Own(epsilon=2, domain=6)
 
 
 def local(root: Path) -> None:
@@ -104,6 +184,7 @@ def local(root: Path) -> None:
         "square-wave": (dc.local.SquareWave(2, 0, 1, buckets=16), numbers),
         "bit-flip": (dc.local.BitFlip(2, COLOURS, bits=2), values),
         "bit-flip-memoised": (dc.local.BitFlip(2, COLOURS, bits=2, memoised=True), values),
+        "own-oracle": (_own(), [0, 1, 2, 3, 4, 5] * 10),
         "rappor": (dc.local.Rappor(0.5, 0.5, 0.75, bits=16, cohorts=4, key=5), values),
     }
     for name, (mechanism, asked) in kinds.items():
@@ -205,6 +286,7 @@ def schemas(root: Path) -> None:
             "patient": {"bounds": [0, 999], "role": "person"},
         }
     ).to_toml(root / "every-kind.toml")
+    (root / "every-part.toml").write_text(EVERY_PART, encoding="utf-8")
 
 
 JOBS = {
@@ -231,6 +313,8 @@ def jobs(root: Path) -> None:
         "mechanism": "direct-response",
     }
     dc.Job("sketch", "people.csv", None, asked, outputs).to_toml(root / "sketch.toml")
+    for kind in KINDS:
+        (root / "examples" / f"{kind}.toml").write_text(example(KINDS[kind]), encoding="utf-8")
 
 
 def risks(root: Path) -> None:
@@ -244,25 +328,143 @@ def risks(root: Path) -> None:
     (root / "mondrian.json").write_text(json.dumps({**asked, "report": found.to_dict()}, indent=1) + "\n")
 
 
+def tasks(root: Path) -> None:
+    """A task with and one without a shuffler, the file of a device that answered, and what it sends."""
+    from discreet.local.tasks.sealing import Shuffle
+
+    times = {"opens": "2026-01-01T00:00:00Z", "closes": "2099-01-01T00:00:00Z"}
+    given = {"per_day": 2, "wanted": 1000, "minimum": 10, **times}
+    plain = dc.local.Task(dc.local.DirectResponse(2, COLOURS), name="favourite colour", **given)
+    mixed = Shuffle(batch=1000, honest=500, collector=_public(1), shuffler=_public(2))
+    sealed = dc.local.Task(
+        dc.local.UnaryEncoding(2, ["cat", "dog", "hen"]), name="favourite animal", shuffle=mixed, **given
+    )
+    for name, task in (("plain", plain), ("shuffled", sealed)):
+        (root / f"{name}.json").write_text(task.to_json(), encoding="utf-8")
+    pins = {"plain": plain.digest, "shuffled": sealed.digest}
+    with dc.local.Client(root / "device", "http://127.0.0.1:1", pins=pins, report=2, day=4, life=30,
+                         clock=lambda: datetime(2026, 11, 18, 12)) as client:  # fmt: skip
+        for question, task in (("plain", plain), ("shuffled", sealed)):
+            client.use(task)
+            client.report(question, "green" if task is plain else "dog")
+        client.flush()
+    (root / "device").rename(root / "device.json")
+    (root / "device.lock").unlink()
+    for _, frame, _, _ in json.loads((root / "device.json").read_text())["frames"]:
+        body = bytes.fromhex(frame)
+        (root / ("plain.frame" if len(body) < 40 else "shuffled.frame")).write_bytes(body)
+
+
+def _public(number: int) -> str:
+    from discreet.local.tasks import private_key
+
+    return private_key(bytes([number] * 32)).public_key().public_bytes_raw().hex()
+
+
+def accounts(root: Path) -> None:
+    """An account in each currency, with lines of every kind."""
+    rows, domain = table()
+    numbers = domain.select(["age", "hours"])
+    account = dc.Account.create(root / "epsilon.account", dataset="patients", epsilon=3, delta=1e-6)
+    dc.GridSynopsis(1, numbers, 3, ledger=account).fit(rows.select(list(numbers.names)))
+    account.spend("a count", 0.5)
+    account.annotate(1, "Agreed with the board.")
+    account.reserve("a release that never came", epsilon=0.25)
+    with (root / "epsilon.account").open("ab") as file:
+        file.write(b'{"torn')  # a power cut; the next line repairs it
+    account = dc.Account(root / "epsilon.account")
+    account.spend("after a power cut", 0.125)
+    account.add_file(account.entries[0].digest, "grid.parquet", "sha256:" + "0" * 64)
+    account.close()
+    other = dc.Account.create(root / "rho.account", dataset="visits", rho=1, delta=1e-6, unit=dc.Person("who", rows=2))
+    other.spend("a count", rho=0.25, unit=dc.Person("who", rows=2))
+
+
+def histories(root: Path) -> None:
+    """A history of two releases about the same people."""
+    from discreet.anonymity import Mondrian, ReleaseHistory
+
+    people, home = dc.datasets.people(120), Path("/tmp/office")  # entries name the paths of their tables
+    home.mkdir()
+    history = ReleaseHistory(home / "people.history")
+    for i, rows in enumerate((people.table.slice(0, 60), people.table)):
+        Mondrian(k=5, domain=people.domain).fit_transform(rows, history=history).save(home / f"table{i}.csv")
+    for place in sorted(history.folder.glob("0*")):
+        shutil.copy(place, root)
+    shutil.rmtree(home)
+
+
+def evidence(root: Path) -> None:
+    """A signed synopsis with its page, its record for programs, the keys, and an attack on it."""
+    from discreet.core import SigningKey
+
+    key = SigningKey.create(root / "office.key", "Data office", "golden")
+    rows, domain = table()
+    schema = root / "schema.toml"
+    domain.select(["age", "hours"]).to_toml(schema)
+    pa_csv.write_csv(rows, root / "rows.csv")
+    asked = {"epsilon": 1, "rule": 3, "method": "grid", "sign": "office.key"}
+    os.environ["DISCREET_KEY_PASSPHRASE"] = "golden"
+    dc.Job(
+        "synopsis", "rows.csv", "schema.toml", asked, {"release": "s.parquet", "report": "s.html"}, folder=root
+    ).run()
+    dc.Job("report", "s.parquet", None, {"format": "json"}, {"report": "record.json"}, folder=root).run()
+    told = {"file": "s.parquet", "key": key.public.fingerprint}
+    (root / "about.json").write_text(json.dumps(told) + "\n")
+    schema.unlink()
+    (root / "rows.csv").unlink()
+
+
+def results(root: Path) -> None:
+    """The result of an attack, which a page shows."""
+    for place in (root.parent / "tables").glob("mondrian.csv*"):
+        shutil.copy(place, root)
+    shutil.copy(root.parent / "people.csv", root)
+    asked = {"against": "people.csv", "control": "people.csv", "method": "inference", "attacks": 20, "seed": 1}
+    dc.Job("attack", "mondrian.csv", None, asked, {"results": "attack.json"}, folder=root).run()
+    for place in root.glob("*.csv*"):
+        place.unlink()
+
+
+def stores(root: Path) -> None:
+    """The store of a collector with reports in it."""
+    from discreet.collector import open_store
+    from discreet.collector.stores.base import Post
+    from discreet.local.tasks import split_frame
+
+    task = dc.local.Task.from_json((root.parent / "tasks" / "plain.json").read_text())
+    store = open_store(root / "collected")
+    store.create(task)
+    m = task.mechanism
+    for i in range(4):
+        frame = dc.local.write_frame(m, m.encode(COLOURS, rng=i).rows, key=bytes([i] * 16))
+        key, n, reports = split_frame(m.layout.size, frame)
+        store.commit([Post(task.digest, 0, key, n, reports)])
+    store.shut()
+
+
 def main(root: Path) -> None:
-    for name in ("synopses", "clusters", "local", "tables", "guarantees", "ledgers", "schemas", "jobs", "risk"):
-        (root / name).mkdir(parents=True, exist_ok=True)
-    pa_csv.write_csv(table()[0], root / "people.csv")
+    os.environ["LOGNAME"] = "steward"  # an account notes who did it and where
+    socket.gethostname = lambda: "office"
+    pa_csv.write_csv(table()[0], prepared(root) / "people.csv")
     pa_csv.write_csv(dc.datasets.people(300).table, root / "named.csv")
-    for write, name in (
-        (synopses, "synopses"),
-        (clusters, "clusters"),
-        (local, "local"),
-        (tables, "tables"),
-        (guarantees, "guarantees"),
-        (ledgers, "ledgers"),
-        (schemas, "schemas"),
-        (jobs, "jobs"),
-        (risks, "risk"),
-    ):
-        write(root / name)
+    parts = (synopses, clusters, local, tables, guarantees, ledgers, schemas, jobs, risks, tasks, accounts, histories,
+             evidence, results, stores)  # fmt: skip
+    for write in parts:
+        write(root / FOLDERS.get(write.__name__, write.__name__))
     found = {name: ask(root / name) for name, ask in files(root)}
     (root / "answers.json").write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+FOLDERS = {"risks": "risk"}
+
+
+def prepared(root: Path) -> Path:
+    """Make the folders."""
+    for name in ("synopses", "clusters", "local", "tables", "guarantees", "ledgers", "schemas", "jobs/examples", "risk",
+                 "tasks", "accounts", "histories", "evidence", "results", "stores"):  # fmt: skip
+        (root / name).mkdir(parents=True, exist_ok=True)
+    return root
 
 
 if __name__ == "__main__":

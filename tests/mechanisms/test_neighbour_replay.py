@@ -116,8 +116,13 @@ def grid(case: Case) -> Any:
 
 
 def tree(case: Case) -> Any:
-    kind = case.pick("binary", "median", "quantile", "uniform", "privtree", "density")
-    options = {"max_depth": case.pick(1, 3, 5), "leaf_means": case.pick(False, True), "random_state": case.seed}
+    lists = ["uniform", "median"], ["binary", "uniform"], ["median", "uniform", "privtree"]
+    kind = case.pick("binary", "median", "quantile", "uniform", "privtree", "density", *lists)
+    options = {
+        "max_depth": case.pick(1, 3, 5) + 2 * isinstance(kind, list),
+        "leaf_means": case.pick(False, True),
+        "random_state": case.seed,
+    }
     options |= {"axis": case.pick("auto", "widest", "spread")} if kind in ("binary", "median", "quantile") else {}
     options |= {
         "budget": case.pick("geometric", "uniform", "linear"),
@@ -128,7 +133,7 @@ def tree(case: Case) -> Any:
 
 
 class Bought(dc.synopses.OwnPartitioner):
-    """Buys counts and quantiles, and leaves some of its share."""
+    """Buys counts and quantiles, leaves some of its share, and ends growth where it likes: also at untested levels."""
 
     paid, fan_out = True, 2
 
@@ -139,10 +144,14 @@ class Bought(dc.synopses.OwnPartitioner):
             return offers.quantiles(axis, 1, offers.epsilon / 2)
         return offers.middles(axis)
 
+    def keep(self, boxes: Any, passed: Any) -> Any:
+        wide = boxes.widths.max(axis=1) * 2 > boxes.cells.max()
+        return np.where(np.isnan(boxes.estimate), wide | (boxes.lower[:, 0] > 0), boxes.estimate > -3)
+
 
 def own_tree(case: Case) -> Any:
     budget = {"epsilon": case.epsilon}
-    options = {"max_depth": 2, "random_state": case.seed}
+    options = {"max_depth": 3, "test_from": case.pick(0, 1, 2, 3), "random_state": case.seed}
     return fitted(case, lambda: dc.TreeSynopsis(domain=case.domain, partitioner=Bought(), **options, **budget))
 
 

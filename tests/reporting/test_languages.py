@@ -6,7 +6,7 @@ import html
 import json
 import logging
 import re
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from command_line import output, run
 from discreet.core import Guarantee
 from discreet.errors import InvalidArgument
 from discreet.reporting import known_languages, language, report_facts, report_page, translated, words
-from discreet.reporting.language import _PLACE, FOLDER, Language, read
+from discreet.reporting.language import _PLACE, Language, read
 from every_page import TRAPS, every_page, make_releases
 
 OTHERS = [code for code in known_languages() if code != "en"]
@@ -30,26 +30,39 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return at
 
 
-@pytest.fixture(scope="module")
-def makers(folder: Path) -> dict[str, Callable[..., str]]:
-    return every_page(folder)
+@dataclass
+class Pages:
+    """Every page by language and name, what has no translation, and what templates took for the user's own."""
+
+    shown: dict[str, dict[str, str]]
+    missing: set[str]
+    taken: set[str]
 
 
 @pytest.fixture(scope="module")
-def pages(makers: dict[str, Callable[..., str]]) -> dict[str, dict[str, str]]:
-    """Return every page by language and name, and under "missing" what has no translation."""
-    log, missing = logging.getLogger("discreet.languages"), {}
+def pages(folder: Path) -> Pages:
+    log, makers, found = logging.getLogger("discreet.languages"), every_page(folder), Pages({}, set(), set())
+    values = Language._values
 
     class Kept(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            missing[record.getMessage()] = ""
+            found.missing.add(record.getMessage())
+
+    def watched(self: Language, english: str, match: re.Match[str], own: frozenset[str]) -> dict[str, str] | None:
+        made = values(self, english, match, own)
+        if made is not None:
+            found.taken.update(made[name] for name, kind in _PLACE.findall(english) if kind in ("", "name"))
+        return made
 
     log.setLevel(logging.DEBUG)
     log.addHandler(handler := Kept())
-    found = {code: {name: make(language=code) for name, make in makers.items()} for code in known_languages()}
+    read.cache_clear()  # what was translated before would not be looked up again
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Language, "_values", watched)
+        found.shown = {code: {name: make(language=code) for name, make in makers.items()} for code in known_languages()}
     log.removeHandler(handler)
     log.setLevel(logging.NOTSET)
-    return {**found, "missing": missing}
+    return found
 
 
 def _texts(page: str) -> list[str]:
@@ -58,26 +71,24 @@ def _texts(page: str) -> list[str]:
     return [html.unescape(text).strip() for text in re.findall(r">([^<]+)<", page) if text.strip()]
 
 
-def test_no_sentence_of_any_page_is_left_in_english(pages: dict[str, dict[str, str]]) -> None:
-    assert len(pages["en"]) > 90
-    assert not pages["missing"], "\n".join(pages["missing"])
+def test_no_sentence_of_any_page_is_left_in_english(pages: Pages) -> None:
+    assert len(pages.shown["en"]) > 90
+    assert not pages.missing, "\n".join(pages.missing)
     for code in OTHERS:
-        assert all(f'<html lang="{code}">' in page for page in pages[code].values())
+        assert all(f'<html lang="{code}">' in page for page in pages.shown[code].values())
 
 
-def test_figures_are_the_same_in_every_language(pages: dict[str, dict[str, str]]) -> None:
+def test_figures_are_the_same_in_every_language(pages: Pages) -> None:
     for code in OTHERS:
-        for name, page in pages[code].items():
-            for english, other in zip(_texts(pages["en"][name]), _texts(page), strict=True):
+        for name, page in pages.shown[code].items():
+            for english, other in zip(_texts(pages.shown["en"][name]), _texts(page), strict=True):
                 if not re.search(r"\d{4}-\d\d", english):  # months are written in words
                     digits = [sorted(re.findall(r"\d", text)) for text in (english, other)]
                     assert digits[0] == digits[1] or "1 point to" in english, (name, english, other)
 
 
-def test_what_is_the_users_is_never_translated(
-    pages: dict[str, dict[str, str]], makers: dict[str, Callable[..., str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = pages["de"]["rows.csv against the raw table"]
+def test_what_is_the_users_is_never_translated(pages: Pages) -> None:
+    page = pages.shown["de"]["rows.csv against the raw table"]
     texts = _texts(page)
     assert "<h1>Plan</h1>" in page  # the title that the user gave
     assert "Risk" in texts  # the purpose
@@ -86,24 +97,12 @@ def test_what_is_the_users_is_never_translated(
     assert "rows und cost" in texts  # a pair of columns
     assert "yes, no, flu, gout" in texts
     # Whatever a template takes for the user's own is indeed the user's.
-    taken: set[str] = set()
-    values = Language._values
-
-    def watched(self: Language, english: str, found: re.Match[str], own: frozenset[str]) -> dict[str, str] | None:
-        made = values(self, english, found, own)
-        if made is not None:
-            taken.update(made[name] for name, kind in _PLACE.findall(english) if kind in ("", "name"))
-        return made
-
-    monkeypatch.setattr(Language, "_values", watched)
-    monkeypatch.setattr(language, "read", lambda _: Language(FOLDER / "de.toml"))
-    for make in makers.values():
-        make(language="de")
     names = {"who", "rows", "cost", "came", "town", "ill", "old", "latitude", "longitude", "c", "l", "t", "k",
              "epsilon", "rho", "ε", "people", *TRAPS}  # fmt: skip
     shapes = (r"sha256:\w+", r"[\w./-]+\.(csv|parquet|bin|json)", r"\d+(\.\d+)*(rc\d+)?", r"[A-Z]\w+", r"\w+-\w+",
               r"\w+\.\w+", r".*d\(x|D\(x|x′\).*")  # fmt: skip
-    for text in taken:
+    assert len(pages.taken) > 20
+    for text in pages.taken:
         for part in re.split(r"[,;] ", text.strip("[]")):
             assert part.strip("'") in names or re.fullmatch("|".join(shapes), part.strip("'")), text
 

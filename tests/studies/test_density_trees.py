@@ -19,11 +19,12 @@ from discreet_studies.density_trees.findings import at_best, bar, by_pairs, find
 from discreet_studies.density_trees.notes import notes
 from discreet_studies.density_trees.pictures import pictures
 from discreet_studies.density_trees.published import CELLS, LOST, PRINTED, REAL, tables
-from discreet_studies.density_trees.scores import area, scores
-from discreet_studies.density_trees.tests import adjusted, compared, holm, paired, two_sided, z_score
+from discreet_studies.density_trees.tests import compared
 from discreet_studies.harness.runner import read_results
 from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED
+from discreet_studies.measured.classified import area, scores
 from discreet_studies.measured.discretizers import description_length, equal_frequency, equal_width
+from discreet_studies.measured.significance import adjusted, holm, paired, two_sided, z_score
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from scipy import integrate
 from scipy.stats import kstest
 
 import discreet_studies
-from discreet import noise
+from discreet import Domain, noise
 from discreet.metric import NDLaplace
 from discreet_studies import Results
 from discreet_studies.as_published.laplace import (
@@ -27,6 +27,7 @@ from discreet_studies.as_published.laplace import (
 from discreet_studies.harness.runner import read_results
 from discreet_studies.harness.study import NOT, REPRODUCED
 from discreet_studies.nd_laplace import published
+from discreet_studies.nd_laplace.choosing import density_remap
 from discreet_studies.nd_laplace.data import FROM_FILES, available, blobs, crowd, in_box, table
 from discreet_studies.nd_laplace.findings import column_where, findings, gain, within_draws
 from discreet_studies.nd_laplace.measures import PARTS, laplace, parameters
@@ -332,3 +333,28 @@ def test_resampling_in_the_square_against_brute_force():
 
     slope = (np.log(chance(h, h)) - np.log(chance(0, 0))) / (h * np.sqrt(2))
     assert 1 + slope / rate == pytest.approx(resampled_rate(rate, 2) / rate, abs=2e-3)
+
+
+def test_the_printed_radius_fits_the_own_units_and_the_one_that_was_run_the_scaled_points() -> None:
+    def clusters(radius: float, units: str) -> float:
+        return PARTS["radius"]({"part": "radius", "epsilon": "none", "units": units, "radius": radius})["clusters"]
+
+    assert (clusters(0.9, "own"), clusters(0.9, "box"), clusters(0.5, "box")) == (4, 1, 4)
+
+
+def test_the_plots_of_figures_7_and_8_flatten_with_noise() -> None:
+    raw = {"epsilon": "none", "units": "box", "seed": 0}
+    noisy = {"epsilon": 1.0, "seed": 0}
+    assert PARTS["elbow"](raw)["elbow"] == published.ELBOW
+    assert PARTS["elbow"](noisy)["cost 4"] > 2 * PARTS["elbow"](raw)["cost 4"]
+    assert PARTS["k-distance"](noisy)["at 50"] > PARTS["k-distance"](raw)["at 50"]
+
+
+def test_the_server_remap_brings_points_nearer_and_sees_no_record() -> None:
+    X = in_box(blobs(300))
+    domain = Domain.box([-1.0, -1.0], [1.0, 1.0])
+    mechanism = NDLaplace(5.0, 1.0, domain, scaling="none", random_state=2)
+    Z = np.asarray(mechanism.transform(X))
+    moved = density_remap(Z, mechanism.law, domain.low, domain.high)
+    assert np.linalg.norm(moved - X, axis=1).mean() < 0.8 * np.linalg.norm(Z - X, axis=1).mean()
+    assert np.array_equal(moved, density_remap(Z.copy(), mechanism.law, domain.low, domain.high))

@@ -116,6 +116,7 @@ peer_program.main()
     monkeypatch.setattr(peers, "python_of", lambda method: Path(sys.executable))
 
 
+@pytest.mark.slow
 def test_a_peer_that_takes_too_long_is_ended_and_that_is_its_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

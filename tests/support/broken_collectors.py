@@ -16,13 +16,15 @@ from typing import Any
 import shaky_disk
 from discreet.collector import Settings, serve
 from discreet.collector.service import app as app_module
+from discreet.collector.service import committer
+from discreet.collector.service import shuffler as shuffler_module
 from discreet.collector.service.app import App
 from discreet.collector.service.shuffler import Shuffler
 from discreet.collector.stores.base import Outcome
 from discreet.collector.stores.batches import BatchStore
 from discreet.collector.stores.postgres import PostgresStore
 from discreet.collector.stores.sqlite import SqliteStore
-from discreet.errors import DiscreetError
+from discreet.errors import DataSourceError, DiscreetError
 
 
 def pause() -> None:
@@ -55,6 +57,13 @@ class NeverSyncs(Slow):
         base.execute("pragma synchronous=off")
         base.execute("pragma wal_autocheckpoint=0")
         return base
+
+
+class NoRoom(SqliteStore):
+    """A store whose disk became full since the settings were checked."""
+
+    def _open(self) -> Any:
+        raise DataSourceError("data: cannot keep reports in 'collected' (disk I/O error); check the folder")
 
 
 class SlowBatches(BatchStore):
@@ -129,7 +138,8 @@ class AnswersEarly(App):
 
 
 BATCHES = {"": SlowBatches, "drops early": DropsEarly, "forgets keys": TakesAgain}
-STORES = {"": Slow, "forgets keys": ForgetsKeys, "never syncs": NeverSyncs, "answers early": Slow}
+STORES = {"": Slow, "forgets keys": ForgetsKeys, "never syncs": NeverSyncs, "answers early": Slow,
+          "no room": NoRoom}  # fmt: skip
 SHARED = {
     "": SlowPostgres, "forgets keys": ForgetsKeysInPostgres, "answers early": SlowPostgres,
     "never syncs": NeverSyncsInPostgres,
@@ -145,6 +155,13 @@ def jump(place: str) -> None:
     app_module.time = now  # type: ignore[attr-defined]
 
 
+def hurry() -> None:
+    """Let rounds of maintenance and of forwarding follow each other faster: tests wait for them."""
+    committer.TIDY = 0.1
+    app_module._LOOK = shuffler_module._LOOK = 0.05
+    shuffler_module._PAUSE = 0.2
+
+
 class Make:
     """Makes the application with a fault, in the process that runs it."""
 
@@ -154,6 +171,7 @@ class Make:
     def __call__(self, settings: Settings) -> App:
         """Make it."""
         fault = self.fault
+        hurry()
         if disk := os.environ.get("COLLECTOR_DISK"):
             shaky_disk.install(disk, settings.data)
         if clock := os.environ.get("COLLECTOR_CLOCK"):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
 from discreet.core.budget.prices import Epsilon, Rho, Wanted
-from discreet.mechanisms import Gate, Hold
+from discreet.mechanisms import Gate, Hold, law_for
 
 
 def gate_of(price: Epsilon | Rho, seed: Any = 1) -> Gate:
@@ -20,3 +21,8 @@ def gate_of(price: Epsilon | Rho, seed: Any = 1) -> Gate:
 def hold_of(price: Epsilon | Rho, seed: Any = 1) -> Hold:
     """Return a charged line that costs exactly this price, its noise still to be drawn."""
     return gate_of(price, seed).hold("leaves", price)
+
+
+def split_chance(count: int, threshold: float, price: Epsilon | Rho) -> float:
+    """Return the probability that a node with ``count`` rows passes its test: Pr[count + Z > T]."""
+    return float(law_for(price).one.sf(math.floor(threshold) + 1 - count))

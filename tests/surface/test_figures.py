@@ -20,7 +20,7 @@ FIGURE = re.compile(r"\d\.\d|\d %|± \d|\d times\b|\d (?:s|ns|µs|ms|[KMG]i?B|se
 #: What looks like one and is a setting, an argument or the confidence of an interval.
 SETTING = re.compile(
     r"(?<!\w)[εδkltdn] ?(?:=|≈) ?\d[\d.,]*|(?:level|radius|step|rate)(?: of| at)? \d[\d.]*|9[59] %(?= interval|[:,. ])"
-    r"|`[^`\n]*`|\]\([^)]*\)|Python 3\.11|Apache-2\.0|v?\d+\.\d+\.\d+"
+    r"|`[^`\n]*`|\]\([^)]*\)|Python 3\.11|\b[12]\.(?:0|x)\b|Apache-2\.0|v?\d+\.\d+\.\d+"
 )
 #: Phrases with numbers that no one measured: arithmetic, constants of the code, rules of thumb, quotations.
 NOT_MEASURED = {
@@ -37,6 +37,7 @@ NOT_MEASURED = {
     "scale.md": ["above 4 GB"],  # a constant of the code
     "schema-draft.md": ["the C4.5 format"],  # the name of a program
     "schema.md": ["spends 5 % of"],  # a default
+    "security.md": ["takes over 20 seconds or lets the process grow beyond 2 GB"],  # limits of the fuzzers
     "shuffler.md": ["a batch of 16 MiB"],  # a limit of the code
     "spark.md": ["(3.5 and 4 work)", "from 64 to 256 MB each"],
     "synopses.md": ["(2 GiB unless you say otherwise)", "up to 64 MiB per worker", "up to 1 GiB for trees"],
@@ -44,10 +45,16 @@ NOT_MEASURED = {
 #: Tables whose numbers are formulas, defaults or settings.
 NOT_MEASURED_TABLES = {
     "audit.md: | call | what it does |",
+    "comparison.md: | | Discreet | SDV | ARX | sdcMicro |",  # a licence
+    "comparison.md: | software | version of the source or documentation |",
     'heavy-hitters.md: | | `PrefixExtension` | `FragmentPuzzle(split="users")` | `FragmentPuzzle` as published |',
     "metric.md: | question | answer | for n columns at rate r |",
     "metric-alternatives.md: | mechanism | budget of a row | unbiased | made for |",
+    "install.md: | system | state |",  # versions of Python
+    "security.md: | place | read by | what bounds it | fuzzer |",  # limits of the code
     "shuffler.md: | against | promise | assumes |",  # computed from the task
+    "versions.md: | part | what may change | what stays |",  # numbers of versions
+    "versions.md: | file | written by | version field | from 1.0 on |",
 }
 
 

@@ -24,7 +24,10 @@ TUTORIALS = sorted(p.relative_to(DOCS).as_posix() for p in (DOCS / "tutorials").
 _NO_PYTHON = ("tutorials/steward.md", "tutorials/studio.md")
 #: Has files of its own, and a test of its own below.
 EXTEND = "extend.md"
-OTHERS = sorted(p.name for p in DOCS.glob("*.md") if "```python" in p.read_text("utf-8") and p.name != EXTEND)
+#: The same: each of its recipes starts in an empty folder (test_gallery.py).
+GALLERY = "gallery.md"
+_PYTHON = [p.name for p in DOCS.glob("*.md") if "```python" in p.read_text("utf-8")]
+OTHERS = sorted(name for name in _PYTHON if name not in (EXTEND, GALLERY))
 _BLOCK = re.compile(r"```(python|sh|text)\n(.*?)```", re.S)
 
 
@@ -34,7 +37,7 @@ def _told(text: str) -> str:
     return " ".join(re.sub(r"-?\d+(?:[.,]\d+)*", "#", text).split())
 
 
-#: Pages of seconds each, run by `make test-all`; evaluation/test_audit.py runs the blocks of audit.md always.
+#: Pages of seconds each, run by `make test-all`.
 LONG = ("audit.md", "compare.md", "heavy-hitters.md", "tutorials/auditor.md", "tutorials/scientist.md")
 
 

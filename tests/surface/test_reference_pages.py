@@ -54,9 +54,7 @@ def test_a_signature_is_one_that_python_reads() -> None:
 
 def test_a_chart_with_a_narrow_form_shows_it_on_a_phone() -> None:
     page = SimpleNamespace(file=SimpleNamespace(src_uri="studies/frontier.md"))
-    wide = (
-        '<p><img alt="a" src="../images/frontier-costs.svg" /> <img alt="b" src="../images/frontier-promise.svg" /></p>'
-    )
+    wide = '<p><img alt="a" src="images/frontier-costs.svg" /> <img alt="b" src="images/frontier-promise.svg" /></p>'
     made = hook.on_page_content(wide, page=page)
     assert made.count("<picture>") == 1
-    assert 'srcset="../images/frontier-costs-narrow.svg"' in made
+    assert 'srcset="images/frontier-costs-narrow.svg"' in made

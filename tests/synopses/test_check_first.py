@@ -61,6 +61,7 @@ def test_a_misread_table_stops_and_only_the_check_is_charged(
     assert account.entries[0].digest is None or account.entries[0].digest == ""
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_a_check_too_weak_to_decide_is_refused_and_the_stated_one_finds_misread_tables() -> None:
     """Missed in about one of thirty runs; 40 runs miss six or more with a chance below 0.002."""
     n, names = 1600, [f"x{i}" for i in range(12)]

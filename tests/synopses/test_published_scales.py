@@ -14,9 +14,9 @@ from discreet import noise
 from discreet.core.budget.prices import Epsilon
 from discreet.engines import CellCounts
 from discreet.noise.integer.max_norm import smallest_scale
-from discreet.synopses.boxes.tree.budgets import auto_threshold, split_chance
+from discreet.synopses.boxes.tree.budgets import auto_threshold
 from discreet.synopses.publishing import FIXED_POINT, publish
-from gates import gate_of, hold_of
+from gates import gate_of, hold_of, split_chance
 
 
 @pytest.mark.unmetered

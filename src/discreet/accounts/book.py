@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from discreet.core import at_least, at_most, checks
+from discreet.core import at_least, at_most, checks, refuse_later
 from discreet.errors import BudgetExceeded, FormatError
 
 FORMAT, VERSION = "discreet.account", 1
@@ -224,6 +224,7 @@ class Totals:
         fields = _FIELDS.get(kind) if isinstance(kind, str) else None
         if fields is not None and "terms" in facts and kind in ("reserve", "book", "spend"):
             fields = {**fields, "terms": _terms}
+        refuse_later("the account", facts, VERSION, "version")
         if fields is None or set(facts) != {"kind", *fields}:
             raise FormatError(f"this version does not know lines of kind {kind!r} with these fields")
         for name, holds in fields.items():

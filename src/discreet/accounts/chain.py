@@ -20,8 +20,9 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
+from discreet.core import NewFile, sync
 from discreet.errors import DataSourceError, DiscreetError, FormatError
 
 try:
@@ -68,11 +69,7 @@ class Disk:
 
     def sync_folder(self, folder: Path) -> None:
         """Return when the names in a folder are on the disk."""
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        sync(folder)
 
 
 _chains: weakref.WeakSet[Chain] = weakref.WeakSet()
@@ -102,24 +99,20 @@ class Chain:
         return head in self._hashes
 
     def create(self, facts: dict[str, Any]) -> str:
-        """Make the file with its first line, durably; never touch an existing file."""
+        """Make the file with its first line, durably; never touch an existing file.
+
+        It gets its name with that line in it: a killed program leaves no empty account, and no one opens half of one.
+        """
         try:
-            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            with NewFile(self.path) as out:
+                self._write(out.file.fileno(), facts)
+                self._disk.sync(out.file.fileno())
+                _name(cast(Path, out.temporary), self.path)
+            self._disk.sync_folder(self.path.parent)
         except FileExistsError:
             raise DataSourceError(f"account: {str(self.path)!r} already exists; name another file") from None
         except OSError as error:
-            raise DataSourceError(f"account: cannot write {str(self.path)!r} ({error.strerror})") from None
-        made = False
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            self._write(handle, facts)
-            self._disk.sync(handle)
-            self._disk.sync_folder(self.path.parent)
-            made = True
-        finally:
-            os.close(handle)
-            if not made:
-                self.path.unlink(missing_ok=True)  # nothing has been promised by it
+            raise self._failed("write", error) from None
         return self.head
 
     def append(self, make: Callable[[], dict[str, Any]]) -> str:
@@ -151,19 +144,24 @@ class Chain:
         try:
             handle = os.open(self.path, flags | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe is not waited for
         except OSError as error:
-            raise DataSourceError(
-                f"account: cannot open {str(self.path)!r} ({error.strerror}); check the path, or make one with "
-                f"'discreet account create'"
-            ) from None
+            raise self._failed("open", error, ", or make one with 'discreet account create'") from None
         self._handles.add(handle)
         try:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 raise DataSourceError(f"account: {str(self.path)!r} is not a file; check the path")
             yield handle
+        except OSError as error:  # such as a full disk
+            raise self._failed("write", error) from None
         finally:
             self._handles.discard(handle)
             fcntl.flock(handle, fcntl.LOCK_UN)  # closing is not enough where a child was forked meanwhile
             os.close(handle)
+
+    def _failed(self, what: str, error: OSError, fix: str = "") -> DataSourceError:
+        if isinstance(error, DataSourceError):
+            return error
+        check = "the path" if what == "open" else "the folder and its room"
+        return DataSourceError(f"account: cannot {what} {str(self.path)!r} ({error.strerror}); check {check}{fix}")
 
     def _after_fork(self) -> None:
         """Start again in a forked child: another thread may have held the lock in the middle of a line."""
@@ -195,13 +193,11 @@ class Chain:
             self._book.forget()
             self._hashes, self._forked = {}, False
             self._end, self.head, self._last, self.torn = 0, START, b"", 0
-        start = self._end - len(self._last)
         with open(os.dup(handle), "rb") as file:
-            file.seek(start)
+            file.seek(self._end - len(self._last))
             if file.read(len(self._last)) != self._last:
                 raise self._gone(self.head)
-            rest = file.read()
-        lines = rest.split(b"\n")
+            lines = file.read().split(b"\n")
         for line in lines[:-1]:
             self._take_in(line)
         self.torn = len(lines[-1])
@@ -248,6 +244,16 @@ class Chain:
 
 def _text(facts: Any) -> str:
     return json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _name(new: Path, path: Path) -> None:
+    """Give a file its name; `FileExistsError` if another has it."""
+    try:
+        os.link(new, path)
+    except OSError:  # it exists, or the file system has no links
+        if path.exists():
+            raise FileExistsError from None
+        new.rename(path)
 
 
 def _after_fork() -> None:

@@ -150,11 +150,9 @@ def shuffle(*, to: str, data: Path, host: str, port: int, rate: float | None, ma
 
     Someone else than the operator of the collector must run it. It can read nothing, and keeps no addresses.
     """
-    from urllib.parse import urlsplit
-
     from discreet.collector import Settings, sealing_keys, serve
 
-    if urlsplit(to).scheme not in ("http", "https"):
+    if to.partition("://")[0].lower() not in ("http", "https"):
         raise InvalidArgument("--to", to, "the address of a collector", "--to https://collector.example")
     key = list(sealing_keys(data) or sealing_keys(data, new=True))[-1]
     settings = Settings(data=str(data), host=host, port=port, rate=rate, most_waiting=max_waiting, to=to.rstrip("/"))

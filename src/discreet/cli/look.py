@@ -53,7 +53,7 @@ def look_into(job: Path, *, data: bool = True) -> None:
         raise DataSourceError(f"job: cannot read {str(job)!r} (no such file); check the path")
     try:
         table = tomllib.loads(job.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return
     named, given = (part if isinstance(part, dict) else {} for part in (table.get("job"), table.get("data")))
     kind = KINDS.get(str(named.get("kind")))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core import portable
-from discreet.errors import InvalidArgument, MissingExtra
+from discreet.core import plotly, portable
+from discreet.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from discreet.clustering.how_many.suggest import KSuggestion
@@ -18,59 +18,44 @@ TEAL, INK, MARK = "#1f8a7d", "#57606a", "#d1242f"
 COLOURS = ("#1f8a7d", "#e76f51", "#3a5a98", "#e9c46a", "#8e5ea2", "#7f9f3f", "#c2557a", "#4fb3c9", "#a0703c", "#6b7280")
 
 
-def _plotly() -> Any:
-    try:
-        import plotly.graph_objects as go
-    except ImportError:
-        raise MissingExtra("drawing clusters", "plot") from None
-    return go
-
-
 def draw_suggestion(found: KSuggestion) -> Any:
     """Draw the four curves, each with its own vote, and the answer above them."""
-    go = _plotly()
+    plotly("clusters")
     from plotly.subplots import make_subplots
 
+    bic = found.bic - np.nanmin(found.bic) if np.isfinite(found.bic).any() else found.bic
     panels = {
-        "elbow": ("elbow: bend of the log cost", found.elbow, None),
-        "silhouette": ("silhouette, beyond no clusters", found.silhouette, None),
-        "gap": ("gap to no clusters", found.gap, found.gap_errors),
-        "BIC": ("BIC, above the best", found.bic - np.nanmin(found.bic) if np.isfinite(found.bic).any() else found.bic,
-                None),
-    }  # fmt: skip
-    titles = [title for title, _, _ in panels.values()]
+        "elbow": ("elbow: bend of the log cost", found.elbow),
+        "silhouette": ("silhouette, beyond no clusters", found.silhouette),
+        "gap": ("gap to no clusters", found.gap),
+        "BIC": ("BIC, above the best", bic),
+    }
+    titles = [title for title, _ in panels.values()]
     figure = portable(make_subplots(2, 2, subplot_titles=titles, vertical_spacing=0.16))
-    numbers = np.arange(1, len(found.gap) + 1)
-    for place, (name, (_, values, errors)) in enumerate(panels.items()):
-        row, column = place // 2 + 1, place % 2 + 1
-        error = None if errors is None else {"array": errors, "color": INK, "thickness": 1}
-        line = {"color": TEAL, "width": 2}
-        curve = go.Scatter(x=numbers, y=values, error_y=error, mode="lines+markers", line=line, marker={"size": 5})
-        figure.add_trace(curve, row, column)
-        if name in found.votes and np.isfinite(values[found.votes[name] - 1]):
-            vote = found.votes[name]
-            mark = {"size": 12, "color": MARK, "symbol": "circle-open", "line": {"width": 2}}
-            dot = go.Scatter(x=[vote], y=[values[vote - 1]], mode="markers+text", marker=mark, text=[f" {vote}"],
-                             textposition="top center", textfont={"color": MARK})  # fmt: skip
-            figure.add_trace(dot, row, column)
-        elif name in found.votes:
-            figure.add_annotation(text=f"vote: {found.votes[name]}", x=0, y=1, xref="x domain", yref="y domain",
-                                  showarrow=False, font={"color": MARK}, row=row, col=column)  # fmt: skip
+    look: dict[str, Any] = {"mode": "lines+markers", "line": {"color": TEAL, "width": 2}, "marker": {"size": 5}}
+    mark = {"size": 12, "color": MARK, "symbol": "circle-open", "line": {"width": 2}}
+    for place, (name, (_, values)) in enumerate(panels.items()):
+        at = {"row": place // 2 + 1, "col": place % 2 + 1}
+        error = {"array": found.gap_errors, "color": INK, "thickness": 1} if name == "gap" else None
+        figure.add_scatter(x=np.arange(1, len(found.gap) + 1), y=values, error_y=error, **look, **at)
+        vote = found.votes.get(name)
+        if vote is not None and np.isfinite(values[vote - 1]):
+            figure.add_scatter(x=[vote], y=[values[vote - 1]], mode="markers+text", marker=mark, text=[f" {vote}"],
+                               textposition="top center", textfont={"color": MARK}, **at)  # fmt: skip
         else:
-            figure.add_annotation(text="not worked out", x=0.5, y=0.5, xref="x domain", yref="y domain",
-                                  showarrow=False, font={"color": INK}, row=row, col=column)  # fmt: skip
+            said, colour = ("not worked out", INK) if vote is None else (f"vote: {vote}", MARK)
+            figure.add_annotation(text=said, x=0.5, y=0.5, xref="x domain", yref="y domain", showarrow=False,
+                                  font={"color": colour}, **at)  # fmt: skip
     for column in (1, 2):
         figure.update_xaxes(title="number of clusters", row=2, col=column)
     title = found.text.split(";")[0] + (f"<br><sup>{found.reason}</sup>" if found.n_clusters and found.reason else "")
-    figure.update_layout(
-        title={"text": title}, template="plotly_white", width=760, height=620, showlegend=False, margin={"t": 100}
-    )
-    return figure
+    layout = {"template": "plotly_white", "width": 760, "height": 620, "showlegend": False, "margin": {"t": 100}}
+    return figure.update_layout(title={"text": title}, **layout)
 
 
 def draw_clusters(found: LeafClusters, columns: tuple[str, str] | None) -> Any:
     """Draw the leaves of each cluster in its colour, and the mean of each."""
-    go = _plotly()
+    go = plotly("clusters")
     seen = found.synopsis_
     names = seen.domain.names[:2] if columns is None else tuple(columns)
     if len(names) != 2 or len(set(names)) < 2 or not set(names) <= set(seen.domain.names):

@@ -26,7 +26,10 @@ DEVICES = 10_000
 
 def starter(task: Task, url: str) -> dict[str, bytes]:
     """Return the files of a page whose visitors answer a task, by name."""
-    where = urlsplit(url)
+    try:
+        where = urlsplit(url)
+    except ValueError:
+        where = urlsplit("")
     if where.scheme not in ("http", "https") or not where.netloc:
         raise InvalidArgument("--url", url, "the address of a collector", "--url https://collector.example")
     known = task.candidates if isinstance(task.candidates, tuple) else getattr(task.mechanism, "domain", None)

@@ -135,8 +135,11 @@ from .output.files import open_number as open_number
 from .output.files import payload_of as payload_of
 from .output.files import promise_place as promise_place
 from .output.files import read_json as read_json
+from .output.files import read_ledger as read_ledger
 from .output.files import read_whole as read_whole
+from .output.files import refuse_later as refuse_later
 from .output.files import special as special
+from .output.files import sync as sync
 from .output.files import sync_folder as sync_folder
 from .output.files import unfit as unfit
 from .output.files import write_sealed as write_sealed
@@ -146,6 +149,7 @@ from .output.html import EstimatorHtml as EstimatorHtml
 from .output.html import Frames as Frames
 from .output.html import Told as Told
 from .output.html import facts as facts
+from .output.html import plotly as plotly
 from .output.html import portable as portable
 from .output.progress import Meter as Meter
 from .output.progress import followed as followed

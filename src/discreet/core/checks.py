@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.core.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.output.figures import LARGEST_BUDGET, LARGEST_NUMBER, large_delta
-from discreet.errors import DiscreetWarning, FormatError, InvalidArgument, InvalidType, SchemaError
+from discreet.errors import DataSourceError, DiscreetWarning, FormatError, InvalidArgument, InvalidType, SchemaError
 
 #: A number that a budget or a scale may be written as.
 Number = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
@@ -328,3 +328,18 @@ def _number(value: Any) -> float:
         return math.inf if value > 0 else -math.inf
     except (TypeError, ValueError):
         return math.nan
+
+
+def free_port(host: str, port: int) -> int:
+    """Return a free port. granian shares ports: two servers on one would each get half of the requests, unnoticed."""
+    import socket
+
+    try:
+        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(place)
+            return int(probe.getsockname()[1])
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or "no such port"
+        raise DataSourceError(f"cannot serve on {host}:{port} ({why}); name another with --port") from None

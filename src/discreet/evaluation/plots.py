@@ -2,18 +2,13 @@
 
 from typing import Any
 
-from discreet.core import portable
-from discreet.errors import MissingExtra
+from discreet.core import plotly, portable
 
 TEAL, SAND, INK = "#1f8a7d", "#e9c46a", "#57606a"
 
 
 def _figure(title: str, x: dict[str, Any], y: dict[str, Any], height: int = 480) -> Any:
-    try:
-        import plotly.graph_objects as go
-    except ImportError:
-        raise MissingExtra("drawing an attack or a comparison", "plot") from None
-    figure = portable(go.Figure())
+    figure = portable(plotly("an attack or a comparison").Figure())
     figure.update_layout(title={"text": title}, template="plotly_white", width=640, height=height)
     return figure.update_xaxes(**x).update_yaxes(**y)
 

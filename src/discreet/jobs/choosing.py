@@ -73,5 +73,5 @@ def _person(schema: str) -> tuple[str, bool]:
             [v for k, v in unit.items() if k not in ("rows", "group", "per_group")] if isinstance(unit, dict) else []
         )
         return [*named, *(n for n, said in columns.items() if said.get("role") == "person"), ""][0], bool(unit)
-    except (OSError, ValueError, AttributeError):  # the command says what is wrong
+    except (OSError, ValueError, AttributeError, RecursionError):  # the command says what is wrong
         return "", False

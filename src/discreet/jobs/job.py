@@ -179,7 +179,7 @@ class Job:
             folder = Path(source).expanduser().parent
         try:
             table = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
             fix = "'discreet run --example synopsis' prints an example"
             raise FormatError(f"{where} is not valid TOML: {error}; {fix}") from None
         known(where, table, _SECTIONS)

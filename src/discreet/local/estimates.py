@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.core import BoolArray, FloatArray, Frames, Guarantee, checks, later, normal_width, portable
-from discreet.errors import InvalidArgument, MissingExtra
+from discreet.core import BoolArray, FloatArray, Frames, Guarantee, checks, later, normal_width, plotly, portable
+from discreet.errors import InvalidArgument
 
 special = later("scipy.special")
 
@@ -197,14 +197,11 @@ class Estimate(Frames):
 
 def drawn(bars: dict[str, Any], title: str, guarantee: Guarantee, what: str) -> Figure:
     """Draw bars under a title that states the promise."""
-    try:
-        from plotly.graph_objects import Bar, Figure
-    except ImportError:
-        raise MissingExtra("drawing estimates", "plot") from None
+    go = plotly("estimates")
     promise = f"ε = {guarantee.epsilon:g} per report, {what}"
     if guarantee.seeded:
         promise += " (seeded: not for publication)"
-    figure: Figure = portable(Figure(Bar(**bars)))
+    figure: Figure = portable(go.Figure(go.Bar(**bars)))
     margin = {"l": 60, "r": 30, "t": 80, "b": 60}
     figure.update_layout(title={"text": f"{title}<br><sup>{promise}</sup>"}, template="simple_white", margin=margin)
     return figure

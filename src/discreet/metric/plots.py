@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import FloatArray, checks, portable
-from discreet.errors import InvalidArgument, MissingExtra
+from discreet.core import FloatArray, checks, plotly, portable
+from discreet.errors import InvalidArgument
 from discreet.metric.perturber import checked_domain, numeric_mechanism, numeric_names
 from discreet.noise import generator
 
@@ -84,11 +84,7 @@ def _place(point: Any, default: FloatArray) -> FloatArray:
 
 
 def _figure(numeric: Any, title: str, drawn: FloatArray, place: FloatArray) -> Any:
-    try:
-        from plotly.graph_objects import Figure
-    except ImportError:
-        raise MissingExtra("drawing a mechanism", "plot") from None
-    figure = portable(Figure())
+    figure = portable(plotly("a mechanism").Figure())
     dots, cross = {"size": 4, "color": _INK, "opacity": 0.45}, {"size": 11, "color": _MARK, "symbol": "x"}
     name = f"{len(drawn)} reports of the place"
     figure.add_scatter(x=drawn[:, 0], y=drawn[:, 1], mode="markers", name=name, marker=dots)

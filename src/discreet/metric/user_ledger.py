@@ -25,6 +25,7 @@ from discreet.core import (
     as_it_is,
     check_name,
     checks,
+    read_ledger,
     read_whole,
     write_whole,
     written_amount,
@@ -245,12 +246,7 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
     @classmethod
     def from_json(cls, text: str | bytes) -> UserLedger:
         """Read what `to_json` wrote."""
-        try:
-            facts = json.loads(text)
-        except (ValueError, TypeError, RecursionError):
-            raise FormatError("not a user ledger of Discreet: it is not JSON") from None
-        if not isinstance(facts, dict) or (facts.get("format"), facts.get("version")) != (_FORMAT, _VERSION):
-            raise FormatError(f"not a user ledger of Discreet: format and version must be {(_FORMAT, _VERSION)}")
+        facts = read_ledger(text, "user ledger", _FORMAT, _VERSION)
         try:
             limits = (facts[name] for name in ("lifetime", "per_period"))
             ledger = cls(*(None if limit is None else written_amount(limit) for limit in limits))

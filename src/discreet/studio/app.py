@@ -174,7 +174,10 @@ class Studio:
                 screen = parts[3] if parts[3] in SCREENS else ""
             except DiscreetError:
                 pass
-        before = urlsplit(request.headers.get("referer", ""))
+        try:
+            before = urlsplit(request.headers.get("referer", ""))
+        except ValueError:
+            before = urlsplit("")
         same = before.netloc == request.headers.get("host") and before.path != request.url.path
         there = f"/p/{project.id}/{screen or 'data'}" if project is not None else "/"
         back = local(before.path) if same or (before.path and request.method == "POST") else there

@@ -82,6 +82,8 @@ class Guard:
     def refusal(self, request: Request) -> Response | None:
         if request.headers.getlist("host") not in [[h] for h in self.hosts]:
             return PlainTextResponse("This page is served under another name.", 421)
+        if not request.scope["query_string"].isascii():  # nothing could read it
+            return PlainTextResponse("The address is not one of this page.", 400)
         origin = request.headers.getlist("origin")
         if origin and [o.lower() for o in origin] not in [[f"http://{h}"] for h in self.hosts]:
             return PlainTextResponse("Requests of other pages are refused.", 403)

@@ -4,7 +4,6 @@ import asyncio
 import ipaddress
 import os
 import signal
-import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from discreet.core import SigningKey
+from discreet.core import SigningKey, checks
 from discreet.errors import DataSourceError, InvalidArgument, MissingExtra
 
 _LOOPBACK = "127.0.0.1"
@@ -64,7 +63,7 @@ def serve(
         from discreet.studio.workspace import Workspace
     except ImportError:
         raise MissingExtra("the studio", "studio") from None
-    port = _free(host, port)
+    port = checks.free_port(host, port)
     shown = f"[{host}]" if ":" in host else host
     names = [shown, *(["localhost"] if host == _LOOPBACK else [])]
     # Browsers leave the usual port out.
@@ -156,19 +155,6 @@ def checked_host(said: list[str]) -> str:
         expected = "given twice, because others on the network can reach it then"
         raise InvalidArgument("--host", host, expected, f"--host {host} --host {host}")
     return str(place)  # as browsers write it
-
-
-def _free(host: str, port: int) -> int:
-    """Return a free port. Granian shares ports, so that two studios would each get half of the requests."""
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        with socket.socket(family) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((host, port))
-            return int(probe.getsockname()[1])
-    except (OSError, OverflowError) as error:
-        why = getattr(error, "strerror", None) or "no such port"
-        raise DataSourceError(f"cannot serve on {host}:{port} ({why}); name another with --port") from None
 
 
 @contextmanager

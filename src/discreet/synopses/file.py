@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from discreet import synopses
 from discreet.accounts import heads_of
-from discreet.core import Domain, Guarantee, check_name, write_whole
+from discreet.core import Domain, Guarantee, check_name, refuse_later, write_whole
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
 
 if TYPE_CHECKING:
@@ -182,14 +182,9 @@ def _read_facts(where: str, metadata: dict[bytes, bytes]) -> dict[str, Any]:
         raise FormatError(f"{where} is damaged: {error}") from None
     if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
         raise FormatError(f"{where} is not a Discreet synopsis: the metadata field {FACTS.decode()!r} is missing")
-    version = facts.get("format_version")
-    if isinstance(version, int) and version > _FORMAT_VERSION:
-        raise FormatError(
-            f"{where} is of format version {version}, this library reads up to {_FORMAT_VERSION}; "
-            "install a newer Discreet"
-        )
-    if version != _FORMAT_VERSION:
-        raise FormatError(f"{where} is damaged: format version {version!r} does not exist")
+    refuse_later(where, facts, _FORMAT_VERSION)
+    if facts.get("format_version") != _FORMAT_VERSION:
+        raise FormatError(f"{where} is damaged: format version {facts.get('format_version')!r} does not exist")
     return facts
 
 

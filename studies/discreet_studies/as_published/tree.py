@@ -70,14 +70,15 @@ class Levels:
 
     @classmethod
     def thirds(cls, epsilon: float, depth: int, budget: str, *, pays_splits: bool, fan_out: float = 2.0) -> Levels:
-        """Divide a budget in thirds, and each third between levels: equally, or in proportion to F^(i/3).
+        """Divide a budget in thirds, and each third between levels: equally, or in proportion to i + 1 or F^(i/3).
 
         Examples
         --------
         >>> [round(e, 4) for e in Levels.thirds(3.0, 4, "geometric", pays_splits=True).test]
         [0.171, 0.2155, 0.2715, 0.342]
         """
-        weights = [fan_out ** (i / 3) if budget == "geometric" else 1.0 for i in range(depth)]
+        rules = {"uniform": [1.0] * depth, "linear": [i + 1.0 for i in range(depth)]}
+        weights = rules.get(budget, [fan_out ** (i / 3) for i in range(depth)])
         shares = [w / sum(weights) for w in weights]
         tests = epsilon / 3 if pays_splits else 2 * epsilon / 3
         splits = epsilon / 3 if pays_splits else 0.0
@@ -90,23 +91,25 @@ class Levels:
 
 @dataclass
 class _Blocks:
-    """The blocks of one level: their boxes, and the rows with the block each lies in."""
+    """The blocks of one level: their boxes, and the rows with the block each lies in and how often each is there."""
 
     low: FloatArray
     high: FloatArray
     rows: IntArray
     block: IntArray
+    times: IntArray
 
     def __len__(self) -> int:
         return len(self.low)
 
     def counts(self) -> IntArray:
-        return np.bincount(self.block, minlength=len(self)).astype(np.int64)
+        return np.bincount(self.block, self.times, len(self)).astype(np.int64)
 
     def only(self, kept: BoolArray) -> _Blocks:
         number = np.cumsum(kept) - 1
         inside = kept[self.block]
-        return _Blocks(self.low[kept], self.high[kept], self.rows[inside], number[self.block[inside]])
+        own = self.rows[inside], number[self.block[inside]], self.times[inside]
+        return _Blocks(self.low[kept], self.high[kept], *own)
 
 
 class PublishedTree:
@@ -126,20 +129,26 @@ class PublishedTree:
         self.partitioner, self.depth, self.budget, self.threshold = partitioner, depth, budget, threshold
         self.faults = Faults() if faults is None else faults
 
-    def fit(self, X: FloatArray, epsilon: float, seed: int) -> tuple[FloatArray, FloatArray]:
-        """Return the centres of the leaves and their noisy counts; those that are not positive are left out."""
+    def fit(
+        self, X: FloatArray, epsilon: float, seed: int, times: IntArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the centres of the leaves and their noisy counts; those that are not positive are left out.
+
+        ``times`` says how often each row is there: a table of many equal rows is then a short one.
+        """
         pays = self.partitioner != "binary" or self.faults.lost_share
         levels = Levels.thirds(epsilon, self.depth, self.budget, pays_splits=pays)
-        found = list(self._leaves(X, levels, noise.generator(seed)))
+        times = np.ones(len(X), np.int64) if times is None else times
+        found = list(self._leaves(X, times, levels, noise.generator(seed)))
         points, weights = (np.concatenate([part[i] for part in found]) for i in (0, 1))
         order = np.lexsort(points.T[::-1])
         return points[order], weights[order]
 
     def _leaves(
-        self, X: FloatArray, levels: Levels, stream: noise.Generator
+        self, X: FloatArray, times: IntArray, levels: Levels, stream: noise.Generator
     ) -> Iterator[tuple[FloatArray, FloatArray]]:
         n = np.arange(len(X))
-        blocks = _Blocks(X.min(axis=0)[np.newaxis], X.max(axis=0)[np.newaxis], n, np.zeros_like(n))
+        blocks = _Blocks(X.min(axis=0)[np.newaxis], X.max(axis=0)[np.newaxis], n, np.zeros_like(n), times)
         for level in range(self.depth):
             counts = blocks.counts()
             empty = (counts == 0) & self.faults.raw_emptiness
@@ -162,13 +171,13 @@ class PublishedTree:
         elif self.partitioner == "median":
             cuts = _medians(values, blocks, low, high, epsilon, self.faults, stream)[:, np.newaxis]
         else:
-            cuts = _quartiles(values, blocks.block, low, high, epsilon, stream)
+            cuts = _quartiles(values, blocks, low, high, epsilon, stream)
         fan_out = cuts.shape[1] + 1
         side = (values[:, np.newaxis] > cuts[blocks.block]).sum(axis=1)
         new_low, new_high = np.repeat(blocks.low, fan_out, axis=0), np.repeat(blocks.high, fan_out, axis=0)
         edges = np.column_stack([low, cuts, high])
         new_low[:, axis], new_high[:, axis] = edges[:, :-1].ravel(), edges[:, 1:].ravel()
-        return _Blocks(new_low, new_high, blocks.rows, blocks.block * fan_out + side)
+        return _Blocks(new_low, new_high, blocks.rows, blocks.block * fan_out + side, blocks.times)
 
 
 def uniforms(n: int, stream: noise.Generator) -> FloatArray:
@@ -224,9 +233,13 @@ def _medians(
     ends, owner = ends[order], owner[order]
     starts = np.searchsorted(owner, number)
     counts = blocks.counts()
-    rank = np.arange(len(ends)) - starts[owner]
+    place_of = np.arange(len(ends)) - starts[owner]
+    held = np.concatenate([blocks.times, np.zeros(2 * n, np.int64)])[order]
+    rank = np.cumsum(held)
+    rank = rank - rank[starts][owner]  # rows up to here; the lower end of a block holds none
     gap = np.diff(ends, append=0.0)
-    inside = rank <= counts[owner]  # the upper end of a block starts no gap
+    lines = np.bincount(blocks.block, minlength=n)
+    inside = place_of <= lines[owner]  # the upper end of a block starts no gap
     losses = epsilon * np.abs(2 * rank - counts[owner]) / (1 if faults.doubled_median else 2)
     if not faults.underflow:
         losses = np.where(inside & (gap > 0), losses, np.inf)
@@ -239,21 +252,23 @@ def _medians(
     before = np.cumsum(shares)
     base = before[starts] - shares[starts]
     wanted = base + uniforms(n, stream) * (1 - 1e-9)
-    place = np.minimum(np.searchsorted(before, wanted, side="left"), starts + counts)
+    place = np.minimum(np.searchsorted(before, wanted, side="left"), starts + lines)
     found = ends[place] + uniforms(n, stream) * gap[place]
     return np.where(none, high, np.clip(found, low, high))
 
 
 def _quartiles(
-    values: FloatArray, block: IntArray, low: FloatArray, high: FloatArray, epsilon: float, stream: noise.Generator
+    values: FloatArray, blocks: _Blocks, low: FloatArray, high: FloatArray, epsilon: float, stream: noise.Generator
 ) -> FloatArray:
     """Draw the quartiles of every block in one choice, for the sensitivity 2 that was published (1.5 would do)."""
     n = len(low)
     lines = max(_FEWEST_LINES, _MOST_LINES >> (n - 1).bit_length())
     width = high - low
+    block = blocks.block
     cells = np.minimum((values - low[block]) / width[block] * lines, lines - 1).astype(np.int64)
-    keys, counts = np.unique(block * lines + np.maximum(cells, 0), return_counts=True)
-    runs = ManyRuns.of_counts(keys, counts.astype(np.int64), n_lines=np.full(n, lines), stride=lines)
+    keys, which = np.unique(block * lines + np.maximum(cells, 0), return_inverse=True)
+    counts = np.bincount(which, blocks.times).astype(np.int64)
+    runs = ManyRuns.of_counts(keys, counts, n_lines=np.full(n, lines), stride=lines)
     cuts = joint_cuts(runs, N_CUTS, Fraction(epsilon) * 3 / 4, stream)
     return np.asarray(low[:, np.newaxis] + cuts / lines * width[:, np.newaxis])
 
@@ -281,4 +296,4 @@ def _grids(X: FloatArray, blocks: _Blocks, epsilon: float, rounding: str, stream
         with np.errstate(invalid="ignore", divide="ignore"):
             cell = np.nan_to_num((X[blocks.rows, j] - blocks.low[b, j]) / width[b, j])
         code = code * parts[b] + np.clip(cell, 0, parts[b] - 1).astype(np.int64)
-    return _Blocks(low, high, blocks.rows, starts[b] + code)
+    return _Blocks(low, high, blocks.rows, starts[b] + code, blocks.times)

@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from discreet_studies.density_trees.published import CELLS, PRINTED, REAL, tables
-from discreet_studies.density_trees.tests import compared, holm, two_sided, z_score
+from discreet_studies.density_trees.tests import compared
 from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED, Estimate, Finding, Results
+from discreet_studies.measured.significance import holm, two_sided, z_score
 
 #: The one unsupervised setting that is compared with the published losses: the default. And another beside it.
 CRITERION, OTHER = "spread", "factor"

@@ -19,9 +19,10 @@ from discreet_studies.density_trees.findings import (
     over_k,
 )
 from discreet_studies.density_trees.published import LOST, PRINTED, tables
-from discreet_studies.density_trees.tests import adjusted, compared, z_score
+from discreet_studies.density_trees.tests import compared
 from discreet_studies.harness.report import number, table_of
 from discreet_studies.harness.study import Estimate, Results
+from discreet_studies.measured.significance import adjusted, z_score
 
 #: A loss whose interval stays below this is called small: the margin by which the publication coloured its table.
 MARGIN = 0.05

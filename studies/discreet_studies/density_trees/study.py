@@ -29,8 +29,8 @@ from discreet_studies.density_trees.labelled import labelled, labelled_names
 from discreet_studies.density_trees.notes import notes
 from discreet_studies.density_trees.pictures import pictures
 from discreet_studies.density_trees.published import CELLS, PRINTED, REAL
-from discreet_studies.density_trees.scores import scores
 from discreet_studies.harness.study import Numbers, Setting, Study
+from discreet_studies.measured.classified import scores
 
 #: The k of maps, and those of curves: all twenty of tables A.1 to A.15.
 GRID = (5, 10, 15, 20, 30, 40, 50, 75, 100)

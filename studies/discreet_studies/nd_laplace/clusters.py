@@ -235,7 +235,11 @@ def _dense(
 def _elbow(points: FloatArray, k: int) -> float:
     """Return the k-distance at the elbow of their sorted curve: the point farthest below the chord from end to end."""
     k = min(k, len(points) - 1)
-    reaches = np.sort(NearestNeighbors(n_neighbors=k).fit(points).kneighbors()[0][:, -1])
+    return elbow_of(np.sort(NearestNeighbors(n_neighbors=k).fit(points).kneighbors()[0][:, -1]))
+
+
+def elbow_of(reaches: FloatArray) -> float:
+    """Return the elbow of a sorted curve; never 0."""
     chord = np.linspace(reaches[0], reaches[-1], len(reaches))
     elbow = float(reaches[int(np.argmax(chord - reaches))])
     return elbow if elbow > 0 else max(float(reaches[-1]), 1e-12)

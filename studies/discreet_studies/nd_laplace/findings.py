@@ -45,7 +45,7 @@ def exact(value: float) -> Estimate:
 def findings(results: Results) -> list[Finding]:
     """Set the published figures, and what the thesis claims, beside what was measured."""
     return [*_points(results), *_seeds(results), *_heart(results), *_shapes(results), *_noise(results),
-            *_claims(results), *_piecewise(results), *_forests(results)]  # fmt: skip
+            *_claims(results), *_piecewise(results), *_forests(results), *_choices(results)]  # fmt: skip
 
 
 def _points(results: Results) -> Iterator[Finding]:
@@ -281,3 +281,26 @@ def _forests(results: Results) -> Iterator[Finding]:
     plain = results.estimate("advantage", part="forest", epsilon="none")
     if plain.runs:
         yield Finding("advantage without any noise", None, plain, None, "", "the most this attack can show", section)
+
+
+def _choices(results: Results) -> Iterator[Finding]:
+    """What figures 7 and 8 were drawn for."""
+    section = "Parameters read off plots (figures 7 and 8)"
+    elbow = results.estimate("elbow", part="elbow", epsilon="none")
+    if elbow.runs:
+        good = elbow.mean == published.ELBOW
+        figure = "figure 7: number of clusters at the elbow, raw points"
+        note = "" if good else "the bend of the cost is elsewhere"
+        yield Finding(figure, published.ELBOW, exact(elbow.mean), None, _said(good), note, section)
+    own = {"part": "radius", "epsilon": "none", "radius": published.RADIUS}
+    half = results.estimate("clusters", **{**own, "units": "box", "radius": 0.5})
+    for units, name in (("own", "in their own units"), ("box", "standardised, as prescribed")):
+        found = results.estimate("clusters", **own, units=units)
+        if found.runs:
+            good = found.mean == published.ELBOW
+            note = (
+                "" if good else "all points become one cluster; the author's repository ran 0.5, and so does this study"
+            )
+            figure = f"figure 8: clusters of DBSCAN with radius {published.RADIUS:g}, points {name}"
+            best = exact(half.mean) if units == "box" and half.runs else None
+            yield Finding(figure, published.ELBOW, exact(found.mean), best, _said(good), note, section)

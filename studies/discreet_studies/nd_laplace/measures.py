@@ -32,7 +32,7 @@ from discreet_studies.measured.agreement import perturbation_distance
 from discreet_studies.measured.forest_attack import forest_attack
 from discreet_studies.measured.membership import boundary_attack, plain_sum
 from discreet_studies.measured.points import advantage_bound, best_advantage
-from discreet_studies.nd_laplace import data
+from discreet_studies.nd_laplace import choosing, data
 from discreet_studies.nd_laplace.clusters import cluster_after_noise
 from discreet_studies.nd_laplace.resampling import resampled_rate
 from discreet_studies.nd_laplace.rivals import equal_privacy
@@ -231,11 +231,13 @@ def remap(setting: Setting) -> Numbers:
     n = X.shape[1]
     domain = Domain.box([-1.0] * n, [1.0] * n)
     ways: dict[str, dict[str, Any]] = {"bayes": {"prior": public}, "grid": {"grid": 12}}
-    extra = {} if method == "noise-aware" else {"remap": method, **ways.get(method, {})}
+    extra = {} if method in ("noise-aware", "density") else {"remap": method, **ways.get(method, {})}
     # Drawing again costs twice the rate: at equal privacy its noise has half of it.
     noise_rate = rate / 2 if method == "resample" else rate
     mechanism = NDLaplace(noise_rate, 1.0, domain, scaling="none", random_state=seed, **extra)
     Z = np.asarray(mechanism.transform(X))
+    if method == "density":
+        Z = choosing.density_remap(Z, mechanism.law, domain.low, domain.high)
     truth = cluster_after_noise(X, "k-means", n_clusters=k, standardize=False)
     if method == "noise-aware":
         made = cluster_after_noise(Z, "noise-aware", n_clusters=k, law=mechanism.law, domain=domain, random_state=seed)
@@ -293,4 +295,8 @@ PARTS: dict[str, Callable[[Setting], Numbers]] = {
     "attack": attack,
     "remap": remap,
     "equal": equal,
+    "elbow": choosing.elbow,
+    "choose k": choosing.choose,
+    "k-distance": choosing.neighbours,
+    "radius": choosing.radius,
 }

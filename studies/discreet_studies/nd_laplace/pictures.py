@@ -9,6 +9,7 @@ from typing import Any
 from discreet_studies.harness.chart import STAR, Chart, Line, Mark, Panel, measured, plain, printed
 from discreet_studies.harness.study import Results
 from discreet_studies.nd_laplace import published
+from discreet_studies.nd_laplace.choosing import MOST, SHARES
 from discreet_studies.nd_laplace.findings import column_where
 
 
@@ -24,6 +25,8 @@ def pictures(results: Results) -> dict[str, Chart]:
         "attacks": _attacks(results),
         "rivals": _rivals(results),
         "remap": _remap(results),
+        "elbow": _elbow(results),
+        "k-distance": _k_distance(results),
     }
     return {name: chart for name, chart in made.items() if chart is not None}
 
@@ -192,6 +195,7 @@ def _remap(results: Results) -> Chart | None:
         "bayes": "Bayes, public prior",
         "resample": "drawn again (half the rate)",
         "noise-aware": "as drawn, DenoisingKMeans",
+        "density": "server's own density",
     }
     budgets = (1.0, 3.0, 5.0, 9.0)
     found = {text: _marks(results, "cost", "epsilon", budgets, **own, remap=m) for m, text in names.items()}
@@ -199,3 +203,28 @@ def _remap(results: Results) -> Chart | None:
     y = "cost of the centres (1: as good as without noise)"
     how: dict[str, Any] = {"log_x": True, "log_y": True, "across": plain(budgets)}
     return _chart(title, "ε per unit of distance", y, _lines(found), **how)
+
+
+_RAW: dict[str, Any] = {"epsilon": "none", "units": "box"}
+_NOISY: list[tuple[dict[str, Any], str]] = [({"epsilon": e}, f"ε = {e:g}") for e in (9.0, 5.0, 1.0)]
+
+
+def _elbow(results: Results) -> Chart | None:
+    """Figure 7, before and after noise."""
+    found = {}
+    for where, name in [(_RAW, "raw points"), *_NOISY]:
+        own = {"part": "elbow", **where}
+        found[name] = measured((k, results.estimate(f"cost {k}", **own)) for k in range(1, MOST + 1))
+    title = "Fifty points in the plane (figure 7): the elbow plot before and after noise"
+    return _chart(title, "number of clusters", "cost of k-means (one cluster is 1)", _lines(found))
+
+
+def _k_distance(results: Results) -> Chart | None:
+    """Figure 8, before and after noise."""
+    raw = [(_RAW, "raw points"), ({**_RAW, "units": "own"}, "raw points, own units")]
+    found = {}
+    for where, name in [*raw, *_NOISY]:
+        found[name] = measured((s, results.estimate(f"at {s}", part="k-distance", **where)) for s in SHARES)
+    title = "Fifty points in the plane (figure 8): the k-distance plot before and after noise"
+    y = "distance to the third neighbour"
+    return _chart(title, "share of the points, %", y, _lines(found), level=(published.RADIUS, "0.9, as printed"))

@@ -47,6 +47,9 @@ POINTS = {
     for epsilon in BUDGETS
 }
 
+#: Read off figure 7 (clusters at the elbow) and figure 8 (radius of DBSCAN; the repository ran 0.5).
+ELBOW, RADIUS = 4.0, 0.9
+
 #: Advantage of the attack by three shadow forests on 2,000 points (figure 5.5): means of 20 runs.
 FOREST = {0.05: 0.036, 1.0: 0.047, 5.0: 0.052, 9.0: 0.091}
 #: The largest deviation of one run that was printed.

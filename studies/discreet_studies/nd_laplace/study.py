@@ -46,6 +46,7 @@ def settings(quick: bool) -> list[Setting]:
     add("points", 8 if quick else 40, units=("box",), epsilon=few if quick else BUDGETS)
     add("points", 5 if quick else 20, units=("raw",), epsilon=few if quick else BUDGETS)
     _tables(add, here, quick)
+    _choices(add, 4 if quick else 20)
     for budget in ("none", 9.0) if quick else ("none", 0.05, 1.0, 5.0, 9.0):
         add("forest", 3 if quick else 20, epsilon=(budget,))
     add("boundary", 3 if quick else 10, epsilon=("none", 9.0))
@@ -62,7 +63,7 @@ def settings(quick: bool) -> list[Setting]:
     add("attack", 3 if quick else 20, set=people, columns=(2,), by=("rate",), size=(1.0, 3.0, 9.0, 27.0))
     budgets = (3.0, 9.0) if quick else (1.0, 3.0, 5.0, 9.0)
     seeds = 4 if quick else 20
-    add("remap", seeds, set=("blobs",), epsilon=budgets, remap=_REMAPS)
+    add("remap", seeds, set=("blobs",), epsilon=budgets, remap=(*_REMAPS, "density"))
     # In five columns noise in a corner hardly ever ends in the box: drawing again would take for ever.
     add("remap", seeds, set=("crowd-5",), epsilon=budgets, remap=[m for m in _REMAPS if m != "resample"])
     add("remap", seeds, set=[n for n in ("circle",) if n in here and not quick], epsilon=budgets, remap=_REMAPS)
@@ -97,6 +98,20 @@ def _tables(add: Any, here: Sequence[str], quick: bool) -> None:
     add("columns", 4 if quick else 10, set=MADE[1:], **plain, epsilon=(1.0, 5.0, 9.0), ways=ways)
     boxed = {"file": ("right",), "units": ("box",), "sampler": ("published", "right"), "ways": ("k-means",)}
     add("columns", seeds, set=("wine",), **boxed, columns=(2, 4, 7, 10, 13), epsilon=(3.0, 9.0))
+
+
+def _choices(add: Any, seeds: int) -> None:
+    """Add the runs that choose parameters on noisy points: figures 7 and 8, both radii, and the number of clusters."""
+    noisy = (1.0, 5.0, 9.0)
+    for part in ("elbow", "k-distance"):
+        add(part, 1, epsilon=("none",), units=("box",))
+        add(part, seeds, epsilon=noisy)
+    add("k-distance", 1, epsilon=("none",), units=("own",))
+    radii = (0.5, 0.9, "k-distance")
+    add("radius", 1, epsilon=("none",), units=("box", "own"), radius=radii)
+    add("radius", seeds, epsilon=noisy, radius=radii)
+    add("choose k", seeds, columns=(2,), epsilon=(5.0, 10.0, 20.0))
+    add("choose k", seeds, columns=(5,), epsilon=(20.0, 40.0))
 
 
 def measure(setting: Setting) -> Numbers:

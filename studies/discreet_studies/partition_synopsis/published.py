@@ -22,6 +22,8 @@ EPSILONS = {
 SETS = ("s1", "s2", "s3", "s4", "shuttle_test", "skin", "travel")
 PARTITIONERS = ("binary", "median", "quantile", "uniform")
 SHAPES = tuple(f"{budget}{depth}" for budget in "UG" for depth in (2, 4, 6, 8, 10, 12))
+#: The budget that was tried and left out of the tables: an arithmetic progression, whose slope was not given.
+LINEAR = ("L4", "L8", "L12")
 #: Synopses behind a printed mean: ten, and four of the two-level grid.
 RUNS = {"EUGKM": 10, "DPKFM": 4}
 #: Which tables were run with at least two parts per axis instead of rounding up.

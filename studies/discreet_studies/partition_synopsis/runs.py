@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans, kmeans_plusplus
 
 from discreet import datasets
 from discreet.clustering import PrivateKMeans, weighted_kmeans
-from discreet.core import Domain, FloatArray
+from discreet.core import Domain, FloatArray, IntArray
 from discreet.evaluation import centroid_index, nicv
 from discreet.synopses import GridSynopsis, TreeSynopsis
 from discreet_studies.as_published.axes import InTurn
@@ -24,14 +24,16 @@ from discreet_studies.partition_synopsis.published import LEAST_TWO
 LIKE = ("s1-like", "s2-like", "s3-like", "s4-like", "shuttle-like")
 #: Starts of k-means on a synopsis, and its steps: five, and the twenty that Spark takes unless told otherwise.
 STARTS, STEPS = 5, 20
-BUDGETS = {"U": "uniform", "G": "geometric"}
+BUDGETS = {"U": "uniform", "G": "geometric", "L": "linear"}
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A table, its public domain, and the best clustering that was found without privacy."""
+    """A table, its different rows and how often each is there, its public domain, and the best clustering found."""
 
     X: FloatArray
+    points: FloatArray
+    times: IntArray
     domain: Domain
     k: int
     reference: FloatArray
@@ -53,10 +55,10 @@ def task(name: str) -> Task:
     else:
         data = datasets.load(name)
     X = np.ascontiguousarray(data.X[np.isfinite(data.X).all(axis=1)])
-    points, weights = np.unique(X, axis=0, return_counts=True)
+    points, times = np.unique(X, axis=0, return_counts=True)
     searches = range(10 if len(points) < 20_000 else 3)
-    found = min((weighted_kmeans(points, weights, data.n_clusters, seed=s) for s in searches), key=lambda f: f.cost)
-    return Task(X, data.domain, data.n_clusters, found.centers, nicv(X, found.centers))
+    found = min((weighted_kmeans(points, times, data.n_clusters, seed=s) for s in searches), key=lambda f: f.cost)
+    return Task(X, points, times, data.domain, data.n_clusters, found.centers, nicv(X, found.centers))
 
 
 def starts_of_kmeans(points: FloatArray, weights: FloatArray, k: int, seed: int, starts: int = STARTS) -> FloatArray:
@@ -115,7 +117,9 @@ def _published_tree(
     tree = PublishedTree(
         partitioner, depth=int(shape[1:]), budget=BUDGETS[shape[0]], threshold=threshold, faults=faults
     )
-    points, weights = tree.fit(work.X, epsilon, seed)
+    many = len(work.points) < len(work.X) / 2
+    rows = (work.points, work.times) if many else (work.X, None)
+    points, weights = tree.fit(rows[0], epsilon, seed, rows[1])
     return starts_of_kmeans(points, weights, work.k, seed)
 
 

@@ -16,16 +16,22 @@ from discreet_studies.partition_synopsis import runs
 from discreet_studies.partition_synopsis.findings import findings
 from discreet_studies.partition_synopsis.large import large_run
 from discreet_studies.partition_synopsis.notes import notes, pictures
-from discreet_studies.partition_synopsis.published import EPSILONS, PARTITIONERS, SETS, SHAPES, chosen, threshold
+from discreet_studies.partition_synopsis.published import (
+    EPSILONS,
+    LINEAR,
+    PARTITIONERS,
+    SETS,
+    SHAPES,
+    chosen,
+    threshold,
+)
 
-#: Which ε a setting covers. "low" is for the uniform partitioner where more budget means millions of blocks.
-GRIDS = {
-    "ten": tuple(EPSILONS),
-    "three": ("0.1", "1", "10"),
-    "low": ("0.01", "0.02", "0.05", "0.1", "0.21", "0.46", "1", "2.15"),
-    "two": ("0.1", "1"),
-}
-THRESHOLDS = (10, 20, 40, 80)
+#: Which ε a setting covers.
+GRIDS = {"ten": tuple(EPSILONS), "three": ("0.1", "1", "10"), "two": ("0.1", "1")}
+#: Thresholds beside the printed one, by table: 10 and 80 were drawn for these tables, without figures.
+_OTHER_THRESHOLDS = {"s1": (20, 40, 80), "s2": (80,), "s3": (80,), "s4": (80,), "shuttle_test": (10,)}
+#: Runs of a cell, where there are many cells.
+_FEW = 5
 #: Tables of a quick run where their files are there.
 _QUICK = ("s1", "shuttle_test")
 _TREES = {"published": runs.as_published, "written": runs.as_written, "mended": runs.mended}
@@ -34,7 +40,7 @@ _WRITTEN = {"s1": PARTITIONERS, "shuttle_test": ("median",)}
 
 
 def settings(quick: bool) -> list[Setting]:
-    """Return the grid: chosen shapes at all ε, all shapes at some, benchmarks, ours, and figures without noise."""
+    """Return the grid: all shapes and benchmarks at all ε, other thresholds, ours, and figures without noise."""
     return list(_quick() if quick else _full())
 
 
@@ -67,10 +73,11 @@ def _full() -> Iterator[Setting]:
     for name, kinds in ((n, k) for n, k in _WRITTEN.items() if n in here):
         for p in kinds:
             yield from _seeds(10, **_tree_of(name, p, "written"), grid="ten")
-    if "s1" in here:
+    for name, others in ((n, ts) for n, ts in _OTHER_THRESHOLDS.items() if n in here):
         for p in PARTITIONERS:
-            for t in THRESHOLDS[1:]:
-                yield from _seeds(20, **_tree_of("s1", p, "published") | {"threshold": t}, grid="three")
+            for t in others:
+                seeds = 20 if name == "s1" else _FEW
+                yield from _seeds(seeds, **_tree_of(name, p, "published") | {"threshold": t}, grid="three")
     for p in PARTITIONERS:
         yield from _seeds(1, set="large", method="large", partitioner=p)
 
@@ -89,25 +96,23 @@ def _tree_of(name: str, partitioner: str, method: str, shape: str | None = None)
 def _methods(name: str, seeds: int, grid: str) -> Iterator[Setting]:
     """Yield the chosen shapes as published and mended, the two grids, and ours."""
     half = max(seeds // 2, min(seeds, 5))
-    slow = name == "shuttle_test" and grid == "ten"  # quarters of a million cells a grid, and more
+    many = name == "shuttle_test" and grid == "ten"  # quarters of a million cells a grid, and more
     for p in PARTITIONERS:
-        published, cover = (half, "low") if slow and p == "uniform" else (seeds, grid)
-        yield from _seeds(published, **_tree_of(name, p, "published"), grid=cover)
+        few = many and p == "uniform"
+        yield from _seeds(min(seeds, _FEW) if few else seeds, **_tree_of(name, p, "published"), grid=grid)
         yield from _seeds(min(seeds, 5), **_tree_of(name, p, "mended"), grid=grid)
-    yield from _seeds(half if slow else seeds, set=name, method="eugkm", grid=grid)
-    yield from _seeds(half, set=name, method="dpkfm", grid="two" if slow else grid)
-    yield from _seeds(half if slow else seeds, set=name, method="ours", grid=grid)
+    yield from _seeds(half if many else seeds, set=name, method="eugkm", grid=grid)
+    yield from _seeds(half, set=name, method="dpkfm", grid="two" if many else grid)
+    yield from _seeds(half if many else seeds, set=name, method="ours", grid=grid)
 
 
 def _shapes(name: str) -> Iterator[Setting]:
-    """Yield the shapes that were not chosen, as published."""
+    """Yield the shapes that were not chosen and those of the linear budget, as published."""
     for p in PARTITIONERS:
-        if name == "travel" and p == "uniform":
-            continue  # never splits, whatever the shape
-        slow = name == "skin" or (name == "shuttle_test" and p == "uniform")
-        seeds = 1 if name == "skin" else 2
         for shape in (s for s in SHAPES if s != chosen(name, p)):
-            yield from _seeds(seeds, **_tree_of(name, p, "published", shape), grid="two" if slow else "three")
+            yield from _seeds(_FEW, **_tree_of(name, p, "published", shape), grid="ten")
+        for shape in LINEAR:
+            yield from _seeds(_FEW, **_tree_of(name, p, "published", shape), grid="three")
 
 
 def measure(setting: Setting) -> Numbers:

@@ -11,10 +11,9 @@ from discreet import Domain, engines
 from discreet.core.budget.prices import Epsilon
 from discreet.engines.passes.trees import SPREAD_UNITS, TreeMap
 from discreet.engines.readers import RowCells
-from discreet.synopses.boxes.tree.budgets import split_chance
 from discreet.synopses.boxes.tree.growth import GrowingTree
 from discreet.synopses.boxes.tree.levels import _test
-from gates import hold_of
+from gates import hold_of, split_chance
 
 DOMAIN = Domain({"x": (0, 1), "kind": [0, 1, 2], "y": {"bounds": (-1, 1), "missing": "own"}})
 BITS = 5

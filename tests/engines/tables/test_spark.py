@@ -100,6 +100,20 @@ def shuffled(frame: Any) -> Any:
     return frame.repartition(3, "income").cache()
 
 
+def test_executors_without_room_are_reported_like_any_full_disk(tmp_path: Path) -> None:
+    """Spark passes on their words; nothing is left."""
+    from discreet.engines.spark.parts import PartFolder
+
+    target = tmp_path / "safe.parquet"
+    said = "An exception was thrown from the Python worker: OSError: [Errno 28] No space left on device"
+    with (
+        pytest.raises(DataSourceError, match=r"cannot write .*safe.parquet' \(No space left on device\); check"),
+        PartFolder(target, dc.Guarantee("syntactic", parameters={"required": {"k": 10}})),
+    ):
+        raise RuntimeError(said)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.slow  # a tree of a frame against one of rows is also fitted where a grid is counted in the JVM
 @pytest.mark.parametrize("partitioner", PARTITIONERS)
 def test_a_tree_is_the_same_from_memory_from_files_and_from_spark(
@@ -155,12 +169,13 @@ ASKED: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow  # rows of persons are bounded for a session as for a synopsis
 @pytest.mark.parametrize(
     ("unit", "asked"),
     [
         (dc.Person("user", rows=3, group="sex", per_group=2), ["sql"]),
-        pytest.param(dc.Person("user", rows=4), [*ASKED], marks=pytest.mark.slow),
-        pytest.param(dc.Person("user", rows="auto"), [*ASKED], marks=pytest.mark.slow),
+        (dc.Person("user", rows=4), [*ASKED]),
+        (dc.Person("user", rows="auto"), [*ASKED]),
     ],
     ids=["groups", "rows", "bought"],
 )
@@ -188,9 +203,8 @@ def test_keys_of_a_frame_are_refused_before_anything_is_charged(frame: Any) -> N
     assert float(ledger.spent) == 0
 
 
-@pytest.mark.parametrize(
-    "name", [next(iter(sketches())), *(pytest.param(n, marks=pytest.mark.slow) for n in [*sketches()][1:])]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sketches())
 def test_stored_reports_are_counted_on_spark_and_from_files(name: str, spark: Any, tmp_path: Path) -> None:
     mechanism = sketches()[name]
     rows, reports = report_table(mechanism)
@@ -428,6 +442,7 @@ def test_an_anonymous_table_is_written_where_its_rows_are(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["rows.parquet", "rows.parquet.guarantee.json"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_folder_that_spark_wrote_is_verified_like_a_file(frame: Any, tmp_path: Path, ending: str) -> None:
     """Nothing but parts is in it, so nothing strange is found; another file, or a changed part, is."""
@@ -793,6 +808,7 @@ def test_a_frame_that_gives_other_rows_each_time_is_warned_about(spark: Any, fra
     assert not unsteady(frame.repartition(3))
 
 
+@pytest.mark.slow
 def test_the_plan_as_text_tells_as_much_where_there_is_no_other(frame: Any) -> None:
     from pyspark.sql import functions
 

@@ -179,7 +179,7 @@ def test_a_batch_that_no_request_holds_is_refused_in_both_languages(tmp_path: Pa
         assert verdicts(texts, tmp_path) == verdicts(texts, tmp_path, "discreet.min.js") == [True, False]
 
 
-@pytest.mark.parametrize("number", [500, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [250, pytest.param(5000, marks=pytest.mark.slow)])
 def test_malicious_tasks_are_judged_alike_in_python_and_javascript(number: int, tmp_path: Path) -> None:
     texts = malicious_tasks.malicious(number, seed=number)
     mine = [taken(text, tmp_path / str(i)) for i, text in enumerate(texts)]

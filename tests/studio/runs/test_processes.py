@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from discreet.core import cannot_write
+from discreet.errors import DataSourceError
 from discreet.jobs import Job
 from discreet.studio.runs import Run, Supervisor, child
 from discreet.studio.runs.run import born, lock, send
@@ -84,3 +87,17 @@ def test_an_error_that_no_one_foresaw_is_named_without_its_words(tmp_path: Path)
     assert told["state"] == "failed"
     assert told["message"].startswith("ValueError, ")
     assert "Lovelace" not in (folder / "status.json").read_text()
+
+
+def test_a_run_for_which_there_is_no_room_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = Workspace(tmp_path)
+    project = workspace.create(source="people.csv")
+    job = Job("synopsis", "people.csv", {"age": (0, 120)}, {"epsilon": 1}, {"release": "s.parquet"})
+
+    def full(path: Path, *_: object, **__: object) -> None:
+        raise cannot_write(path, OSError(errno.ENOSPC, "No space left on device"))
+
+    monkeypatch.setattr("discreet.studio.runs.supervisor.write_whole", full)
+    with pytest.raises(DataSourceError, match="No space left on device"):
+        Supervisor(workspace).start(project, job, 1)
+    assert list(project.runs.iterdir()) == []

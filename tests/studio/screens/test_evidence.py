@@ -338,6 +338,7 @@ def test_audits_risks_and_attacks_are_made_by_processes_of_their_own_and_stand_i
 _ENGLISH = re.compile(r"\b(the|is|are|and|with|must|try|that|this|which|from|by)\b")
 
 
+@pytest.mark.slow  # the pages of releases in German are those of reporting/test_languages.py
 def test_a_german_studio_speaks_german_on_every_screen(tmp_path):
     """Data, columns, goal, plan, release, results, evidence, report and signature, for every goal."""
     left = set()
@@ -361,7 +362,7 @@ def test_a_german_studio_speaks_german_on_every_screen(tmp_path):
     assert not {each for each in left if " between " not in each[2]}
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("language", ["en", pytest.param("de", marks=pytest.mark.slow)])
 def test_the_report_of_every_release_is_signed_by_the_key_of_the_studio_and_can_be_verified(tmp_path, language):
     """Written again from the file, the page shows the same; the signature in it covers file, guarantee and page."""
     key = SigningKey.create(tmp_path / "office.key", "Data office", None)

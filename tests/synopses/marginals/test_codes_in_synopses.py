@@ -34,13 +34,15 @@ def _domain(**more: object) -> dc.Domain:
 
 @pytest.mark.parametrize("method", [dc.MarginalSynopsis, dc.GridSynopsis, dc.TreeSynopsis])
 @pytest.mark.parametrize("unit", [None, dc.Person("who", rows=3)])
+@pytest.mark.usefixtures("few_steps")
 def test_drawn_rows_hold_valid_codes_only(method: type, unit: object, tmp_path: Path) -> None:
     made = method(1.0, _domain(unit=unit), random_state=3).fit(_rows()).synopsis_
     made.save(tmp_path / "s.parquet")
     drawn = dc.Synopsis.load(tmp_path / "s.parquet").sample(4000, rng=1)
     assert set(drawn["zip"].to_pylist()) <= set(LISTED)
-    codes = made.domain.column("icd").codes
-    assert all(c is None or codes.meant(c) for c in drawn["icd"].to_pylist())
+    icd = [code.encode() for code in drawn["icd"].to_pylist() if code is not None]
+    assert len(icd) > 1000
+    assert np.isfinite(made.domain.column("icd").codes.numbers(pa.array(icd, pa.large_binary()))).all()
     assert len(set(drawn["zip"].to_pylist())) > 10
 
 
@@ -63,6 +65,7 @@ def test_answers_by_prefix_are_near_the_truth_and_honest() -> None:
     assert made.table("zip", "age", bins={"zip": 4, "age": 2}).to_arrow()["zip"].to_pylist()[0] == "01***"
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_questions_that_codes_cannot_answer_say_what_to_ask() -> None:
     made = dc.MarginalSynopsis(1.0, _domain(), random_state=3).fit(_rows()).synopsis_
     for ask in (lambda: made.mean("zip"), lambda: made.quantile("icd", 0.5), lambda: made.cdf("zip", "01*")):
@@ -97,6 +100,7 @@ def test_facts_about_codes_hold_in_drawn_rows() -> None:
 
 @pytest.mark.parametrize("method", [dc.MarginalSynopsis, dc.GridSynopsis, dc.TreeSynopsis])
 @pytest.mark.parametrize("persons", [False, True])
+@pytest.mark.usefixtures("few_steps")
 def test_neighbours_differ_by_no_more_than_is_promised(method: type, persons: bool) -> None:
     rows, unit = _rows(60), dc.Person("who", rows=2) if persons else None
     other = rows.slice(3) if persons else rows.slice(1)
@@ -115,7 +119,7 @@ def test_intervals_hold_for_codes_that_rows_have(method: type) -> None:
     known = np.array(["I21.0", "I50.1", "E11.9", "J18.0", "K29.7", "S72.0", "K35.8", "S82.1", "G40.3", "A09.0", "O80"])
     domain = dc.Domain({"icd": dc.Code(r"[A-Z]\d{2}(\.\d)?"), "ward": ["a", "b", "c"]}, unit=dc.Person("who", rows=4))
     held: dict[int, list[bool]] = {1: [], 2: [], 3: []}
-    for seed in range(20):
+    for seed in range(8 if method is dc.MarginalSynopsis else 20):  # a fit of marginals takes longest
         rng = np.random.default_rng(seed)
         icd, ward = known[rng.integers(0, 11, 1600)], rng.integers(0, 3, 1600)
         table = pa.table({"icd": icd, "ward": np.array(["a", "b", "c"])[ward], "who": np.arange(1600) * 2 // 3})

@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.pruning import prune
+from discreet.anonymity.methods import drawing
 from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner, grow_records
 from discreet.anonymity.methods.supervised import choose_growth
 from discreet.anonymity.release.prepare import MERGE
@@ -92,6 +93,45 @@ class DensityTree(Partitioner):
         leaves = self.tree_.leaves
         squares = float(self._densities()[leaves] @ (self.leaf_counts_ / self.leaf_counts_.sum()))
         return 2 * float(self.density(data).mean()) - squares
+
+    def draw(self, depth: int = 4) -> str:
+        """Return the tree as text: every cut, and the build records on both of its sides. Not for publication.
+
+        Parameters
+        ----------
+        depth : int
+            Levels to draw.
+
+        Privacy
+        -------
+        A release of the same records publishes the leaves and their rows too, unless it merges cells or leaves out
+        rows. It does not publish the order of the cuts. Cuts with fewer than k rows (or persons) on a side are left
+        out of the drawing.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> people = dc.datasets.people(2000)
+        >>> print(DensityTree(k=10, domain=people.domain).fit(people.table).draw(depth=2))
+        k = 10, 154 cells; rows of the build records, for internal use
+        all                                         2,000
+        ├─ age [0, 50)                              1,312
+        │  ├─ job {clerk, engineer, farmer, smith}    551  … 41 cells
+        │  └─ job {cook, driver, nurse, teacher}      761  … 60 cells
+        └─ age [50, 120]                              688
+           ├─ job {clerk, engineer, farmer, smith}    280  … 22 cells
+           └─ job {cook, driver, nurse, teacher}      408  … 31 cells
+        """
+        check_fitted(self, "tree_")
+        return drawing.draw_text(self, depth)
+
+    def plot(self, depth: int = 4) -> Any:
+        """Draw the tree: boxes as high as their rows, coloured by density. Not for publication.
+
+        Parameters, privacy as in `draw`. Needs Plotly (the extra ``plot``). Click a box to enlarge it.
+        """
+        check_fitted(self, "tree_")
+        return drawing.draw_figure(self, depth)
 
     def _densities(self) -> FloatArray:
         scale = [g.column.high - g.column.low if g.numeric else g.levels for g in self.tree_.grids]

@@ -18,8 +18,8 @@ from discreet.anonymity.methods.mondrian import Mondrian
 from discreet.anonymity.methods.supervised import PARTS, foretold, parts_of
 from discreet.anonymity.release.table import Table
 from discreet.anonymity.risk.persons import persons_by_class
-from discreet.core import Frames, IntArray, checks, counted, later, portable
-from discreet.errors import InvalidArgument, InvalidType, MissingExtra
+from discreet.core import Frames, IntArray, checks, counted, later, plotly, portable
+from discreet.errors import InvalidArgument, InvalidType
 
 base = later("sklearn.base")
 
@@ -278,11 +278,9 @@ def _chosen(
 
 
 def _draw(curve: KCurve) -> Any:
-    try:
-        import plotly.graph_objects as go
-        from plotly.subplots import make_subplots
-    except ImportError:
-        raise MissingExtra("drawing the curve", "plot") from None
+    go = plotly("the curve")
+    from plotly.subplots import make_subplots
+
     ks, colours = [p.k for p in curve.points], ("#1f8a7d", "#57606a", "#e9a23b")
     utility = {"width of the cells": "width", "held-out accuracy": "accuracy"}
     risks = {"risk in the worst cell": "risk", "mean risk": "mean_risk", "in cells of one value": "homogeneous"}

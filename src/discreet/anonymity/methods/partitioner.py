@@ -39,6 +39,7 @@ from discreet.anonymity.release.streamed import LeavesOf, release_file
 from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.release.together import CONFLICTS, EarlierReleases, enforce_together, facts_together, read_past
 from discreet.anonymity.risk.hierarchy import Hierarchy
+from discreet.anonymity.risk.persons import persons_by_node
 from discreet.anonymity.risk.rules import L_KINDS, T_KINDS, LKind, Rules, TKind, growth_rules, stacked
 from discreet.core import Categorical, Declared, Domain, Estimator, IntArray, Person, check_fitted, option
 from discreet.engines import WrittenTable
@@ -324,9 +325,11 @@ class Partitioner(Declared, Estimator):
             grown = max(found, key=lambda g: g.tree.n_leaves)
         return self._take(grown.tree, grown.leaf, grown.counts)
 
-    def _take(self, tree: Tree, leaf: IntArray, counts: IntArray) -> IntArray:
+    def _take(self, tree: Tree, leaf: IntArray, counts: IntArray, people: IntArray | None = None) -> IntArray:
+        """Keep the partition. ``people`` are the rows or persons of each node if some may hold fewer than k."""
         self._freeze()
         self.tree_, self.leaf_counts_ = tree, counts[tree.leaves]
+        self._people = people
         self.n_features_in_ = len(self.plan_.quasi)
         return leaf
 
@@ -345,7 +348,11 @@ class Partitioner(Declared, Estimator):
         limits = limits._replace(k=max(rules.k, math.ceil(rules.k * table.n / max(people, 1))))
         leaf, codes = tree.route(table.bins), stacked(table.sensitive, table.n)
         tree, leaf = grow_on(tree, table.bins, leaf, np.unique(leaf), limits, sensitive=codes, **settings)
-        return self._take(tree, leaf, np.bincount(leaf, minlength=tree.n_nodes))
+        counts = np.bincount(leaf, minlength=tree.n_nodes)
+        held = tree.totals(counts)
+        if table.persons is not None:
+            held = persons_by_node(tree.parent, tree.levels, leaf, table.persons)
+        return self._take(tree, leaf, counts, held)
 
     def _read(self, data: Any) -> tuple[Table, dict[int, IntArray]]:
         plan, trees = self._plan(data)

@@ -33,6 +33,7 @@ from discreet.core import (
     cannot_write,
     counted,
     promise_place,
+    refuse_later,
     sync_folder,
     write_sealed,
     write_whole,
@@ -357,6 +358,7 @@ def _digest(table: pa.Table) -> str:
 def _read(place: Path) -> Entry | None:
     try:
         told = json.loads(place.read_text(encoding="utf-8"))
+        refuse_later(f"history: {str(place)!r}", told, _FORMAT_VERSION)
         if (told["format"], told["format_version"]) != (_FORMAT, _FORMAT_VERSION):
             raise ValueError("another format")
         table, day, seal, waits, digest = (told[name] for name in ("table", "date", "seal", "waits", "digest"))
@@ -366,6 +368,7 @@ def _read(place: Path) -> Entry | None:
         date.fromisoformat(entry.date)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, KeyError):
-        raise FormatError(f"history: {str(place)!r} is damaged; {_RESTORE}") from None
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        damaged = FormatError(f"history: {str(place)!r} is damaged; {_RESTORE}")
+        raise (error if isinstance(error, FormatError) else damaged) from None
     return entry

@@ -176,10 +176,10 @@ class ReleaseRecord:
             rules = record.rules  # rules that cannot be checked later are refused now
             if rules.t_on and rules.t_kind == "hierarchical" and set(record.sensitive) - set(rules.hierarchies):
                 raise FormatError("it lacks the hierarchy of a sensitive column")
-        except (KeyError, TypeError, ValueError, AttributeError, pa.ArrowException, DiscreetError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError, pa.ArrowException) as error:
             # What is not ours may quote a record: text where a number should be, say.
             said = str(error) if isinstance(error, DiscreetError) else type(error).__name__
-            raise FormatError(f"history: the release record {str(path)!r} is damaged: {said}") from None
+            raise FormatError(f"history: the release record {str(path)!r} cannot be read: {said}") from None
         if not good:
             raise FormatError(f"history: the release record {str(path)!r} was changed: its seal does not fit")
         return record

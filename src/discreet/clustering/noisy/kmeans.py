@@ -7,6 +7,7 @@ both are possible, both are used with equal weight (``studies/measures/metric_cl
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from discreet import noise
 from discreet.clustering.leaves import _kmeans_kernels as kernels
 from discreet.clustering.leaves.kmeans import mass_by, nearest, weighted_kmeans
 from discreet.clustering.noisy import deconvolution as places
-from discreet.clustering.noisy.mixture import FORMS, Bounds, Components, NoisyRecords, best_form
+from discreet.clustering.noisy.mixture import FORMS, Bounds, Components, NoisyRecords, best_form, criterion
 from discreet.clustering.options import SEED
 from discreet.core import Declared, Estimator, FloatArray, IntArray, as_domain, check_fitted, checks, later, option
 from discreet.errors import InvalidArgument, InvalidType
@@ -52,6 +53,9 @@ class DenoisingKMeans(Declared, Estimator, mixins=("ClusterMixin",)):
         The most probable cluster of each true record given its noisy one.
     method_ : str
         The method that "auto" chose.
+    bic_ : float
+        Bayesian information criterion of the Gaussian clusters behind the noise, to compare numbers of clusters by:
+        less is better. NaN for the method "places".
 
     Privacy
     -------
@@ -72,10 +76,7 @@ class DenoisingKMeans(Declared, Estimator, mixins=("ClusterMixin",)):
     law: Any = option(
         default=1.0,
         help="The law of the noise: the rate of isotropic Laplace noise, an `IsotropicLaw`, or another law.",
-        details=(
-            "A rate means a density proportional to e^(-rate |y|). Another law is an object with "
-            "``log_density(offsets)``, the logarithm of its density up to a constant."
-        ),
+        details="Another law is an object with ``log_density(offsets)``, the log of its density up to a constant.",
     )
     domain: Any = option(
         default=None,
@@ -111,13 +112,14 @@ class DenoisingKMeans(Declared, Estimator, mixins=("ClusterMixin",)):
         self._unit, box = self._box(rows.shape[1])
         z = rows / self._unit
         self.method_ = _method(self.method, law, box)
-        parts = []
+        parts, self.bic_ = [], math.nan
         if self.method_ != "clusters":
             gridded = box is not None and len(box[0]) <= _GRID_COLUMNS
             found_places = _candidates(z, box)
             parts.append(places.deconvolve(z, found_places, law.log_density, rounds=1 if gridded else 2))
         if self.method_ != "places":
-            parts.append(_cluster_draws(z, law, box, k, n_init, stream))
+            drawn, self.bic_ = _cluster_draws(z, law, box, k, n_init, stream)
+            parts.append((drawn, np.ones(len(drawn))))
         points = np.concatenate([p for p, _ in parts])
         masses = np.concatenate([m / (m.sum() * len(parts)) for _, m in parts])
         found = weighted_kmeans(points, masses, k, n_init=5, seed=int(noise.below(2**31, rng=stream)))
@@ -128,11 +130,7 @@ class DenoisingKMeans(Declared, Estimator, mixins=("ClusterMixin",)):
         return self
 
     def predict(self, X: Any, *, noisy: bool = True) -> IntArray:
-        """Return the cluster of each record.
-
-        With ``noisy`` (records carry the noise) the most probable cluster of the true record, by the law and the fitted
-        distribution; otherwise the nearest centre.
-        """
+        """Return the likeliest cluster of each true record; with ``noisy=False`` the one with the nearest centre."""
         check_fitted(self)
         from sklearn.utils.validation import validate_data  # takes long to load
 
@@ -222,8 +220,8 @@ def _candidates(z: FloatArray, box: Bounds | None) -> FloatArray:
 
 def _cluster_draws(
     z: FloatArray, law: IsotropicLaw, box: Bounds | None, k: int, n_init: int, stream: noise.Generator
-) -> tuple[FloatArray, FloatArray]:
-    """Fit Gaussian clusters and draw true records given noisy ones; return the draws and equal weights."""
+) -> tuple[FloatArray, float]:
+    """Fit Gaussian clusters; return draws of the true records given the noisy ones, and the fit's criterion."""
     n, d = z.shape
     order = np.argsort(_uniforms((n,), stream), kind="stable")
     records = NoisyRecords(z, law.rate, box)
@@ -240,8 +238,7 @@ def _cluster_draws(
     per_record = max(1, _POINTS // n)
     uniforms = _uniforms((len(rows), per_record, d + 1), stream)
     drawn = records.draws(fitted, rows, np.ascontiguousarray(uniforms[..., 0]), special.ndtri(uniforms[..., 1:]))
-    points = drawn.reshape(-1, d)
-    return points, np.ones(len(points))
+    return drawn.reshape(-1, d), criterion(fitted, form, n)
 
 
 def _starts(records: NoisyRecords, whole: Components, k: int, n_init: int, stream: noise.Generator) -> list[Components]:

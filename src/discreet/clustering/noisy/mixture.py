@@ -166,7 +166,7 @@ class NoisyRecords:
         start = Components.round(np.ones(1), middle, max(self.spread, 0.05 * self.noise))
         plain = self.climb(start, FORMS[0], 50)
         shaped = self.climb(plain, FORMS[2], 50)
-        found = plain if _criterion(plain, FORMS[0], n) <= _criterion(shaped, FORMS[2], n) else shaped
+        found = plain if criterion(plain, FORMS[0], n) <= criterion(shaped, FORMS[2], n) else shaped
         variances = found.variances[0]
         if self.box is not None:  # more than the box holds is noise
             variances = np.minimum(variances, float(((self.box[1] - self.box[0]) ** 2).max()) / 4)
@@ -200,10 +200,11 @@ def best_form(
     found = [(FORMS[0], start)]
     for form in FORMS[1:] if records.z.shape[1] > 1 else FORMS[1:2]:
         found.append((form, records.climb(found[-1][1] if form == FORMS[3] else start, form, steps, prior)))
-    return min(found, key=lambda pair: _criterion(pair[1], pair[0], len(records.z)))
+    return min(found, key=lambda pair: criterion(pair[1], pair[0], len(records.z)))
 
 
-def _criterion(c: Components, form: CovarianceForm, n: int) -> float:
+def criterion(c: Components, form: CovarianceForm, n: int) -> float:
+    """Return the Bayesian information criterion."""
     return form.parameters(*c.means.shape) * float(np.log(n)) - 2 * c.score
 
 

@@ -99,7 +99,11 @@ class App:
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
         end_with_parent()
-        self.store: Store = self.opened()
+        try:
+            self.store: Store = self.opened()
+        except DiscreetError as error:  # the disk became full since it was checked
+            log.error("%s", error)
+            raise SystemExit(2) from None
         most = self.settings.most_waiting
         self.committer = Committer(self.store, loop, most_waiting=most, checks=not self.mixes)
         self.operator = Operator(self.store, self.committer)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
@@ -38,7 +37,7 @@ class Operator:
         if kind.lower() == "basic":
             try:
                 return base64.b64decode(value, validate=True).partition(b":")[2]
-            except binascii.Error:
+            except ValueError:  # not Base64, or not ASCII
                 return b""
         return b""
 

@@ -6,13 +6,13 @@ can count them, and it waits forever for a connection that does not say its vers
 
 import logging
 import resource
-import socket
 import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from discreet.collector.service.settings import Settings
+from discreet.core import checks
 from discreet.errors import DataSourceError, MissingExtra
 
 #: Connections that are served at once; others wait in the kernel.
@@ -52,16 +52,7 @@ def check(settings: Settings) -> None:
     settings.open(serving=True).shut()
     if settings.to is None:
         settings.token()
-    try:
-        family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
-        # granian shares ports: two collectors on one port would each get half of the reports, unnoticed.
-        with socket.socket(family[0], socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(family[4])
-    except OSError as error:
-        raise DataSourceError(
-            f"cannot serve on {settings.host}:{settings.port} ({error.strerror}); name another with --port"
-        ) from None
+    checks.free_port(settings.host, settings.port)
 
 
 def serve(settings: Settings, make: Any = application, *, ready: Callable[[], None] | None = None) -> None:

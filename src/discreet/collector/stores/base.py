@@ -4,7 +4,6 @@ A store holds noisy reports, counters, keys and tasks: no address, no time finer
 request. `discreet.local` interprets the reports.
 """
 
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -186,15 +185,6 @@ def with_logs(task: Task, found: dict[int, Counts | None], logs: Mapping[int, Se
     for period, reports in logs.items():
         found[period] = joined(task, reports, found.get(period))
     return {period: counts for period, counts in sorted(found.items()) if counts is not None}
-
-
-def sync(path: Path) -> None:
-    """Flush a file, or the names in a folder, to the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def joined(task: Task, reports: Iterable[bytes], counts: Counts | None) -> Counts:

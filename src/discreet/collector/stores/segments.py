@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from discreet.collector.stores.base import Held, Post, sync
-from discreet.core import NewFile
+from discreet.collector.stores.base import Held, Post
+from discreet.core import NewFile, sync
 from discreet.errors import DataSourceError, StoreUnavailable
 from discreet.local import Counts, Task
 

@@ -21,6 +21,7 @@ from discreet import noise
 from discreet.collector.stores import base as common
 from discreet.collector.stores import segments
 from discreet.collector.stores.base import Held, Outcome, Post, Run, Work
+from discreet.core import sync
 from discreet.errors import DataSourceError, StoreUnavailable
 from discreet.local import Counts
 
@@ -70,7 +71,7 @@ class SqliteStore(common.Store):
             new = not self.folder.exists()
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if new:
-                common.sync(self.folder.parent)
+                sync(self.folder.parent)
             self._lock = _only_one(self.folder) if serving else None
             self._base = self._open()
             with closing(self._base.cursor()) as cursor:
@@ -356,7 +357,7 @@ class SqliteStore(common.Store):
             with closing(self._open()) as base:
                 base.execute("vacuum into ?", (str(place),))
             for path in (place, place.parent):
-                common.sync(path)
+                sync(path)
         except (OSError, sqlite3.Error) as error:
             with suppress(OSError):
                 place.unlink()

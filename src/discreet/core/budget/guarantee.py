@@ -28,7 +28,7 @@ from discreet.core.columns.unit import unit_to_plain
 from discreet.core.domain import Domain
 from discreet.core.output import html
 from discreet.core.output.figures import SURE_DELTA, at_most, rule_text
-from discreet.core.output.files import read_json
+from discreet.core.output.files import read_json, refuse_later
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 
 __all__ = ["Budget", "Guarantee", "Ledger", "Line", "Scope", "add_up", "epsilon_to_zcdp", "zcdp_to_epsilon"]
@@ -227,6 +227,7 @@ class Guarantee:
         """Read what `to_dict` wrote."""
         if not isinstance(facts, Mapping) or "format" not in facts:
             raise FormatError("not a Discreet guarantee: the field 'format' is missing")
+        refuse_later("the guarantee", facts, _FORMAT_VERSION)
         if facts["format"] != _FORMAT or facts.get("format_version") != _FORMAT_VERSION:
             got = (facts["format"], facts.get("format_version"))
             raise FormatError(

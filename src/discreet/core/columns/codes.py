@@ -117,7 +117,7 @@ def code_set(pattern: str, listed: tuple[str, ...]) -> CodeSet | None:
     """Return the codes of a pattern or a list; None if these are not 2 to `MOST` codes that can be printed."""
     try:
         made = CodeSet(_texts(parser.parse(pattern)) if pattern else listed)
-    except (re.error, OverflowError, KeyError):
+    except (re.error, OverflowError, KeyError, RecursionError):
         return None
     odd = "*" in pattern or any(c != c.strip() for c in made.codes) or any("*" in c or " to " in c for c in listed)
     return None if bool(pattern) == bool(listed) or odd or made.size < 2 or not made.codes[0] else made

@@ -79,11 +79,12 @@ def _read(column: Any, given: Any) -> tuple[Any, ...]:
         parts = numbers if len(numbers) == len(parts) else {name.strip(): held for held, _, name in told}
         if len(parts) < len(told) or "" in parts:
             raise _wrong(column, given, "intervals, each with a name of its own")
-    if isinstance(parts, (list, tuple)) and parts and isinstance(parts[0], (int, float)):
+    widths = isinstance(parts, (list, tuple)) and all(isinstance(p, (int, float)) and abs(p) < 1e100 for p in parts)
+    if widths and parts:
         steps = sorted({int(p) if p == int(p) else p for p in parts})
         most = column.codes.longest if column.kind == "code" else column.high - column.low
         fits = column.kind not in ("integer", "time", "code") or all(isinstance(s, int) for s in steps)
-        nested = column.kind == "code" or not any(b % a for a, b in itertools.pairwise(steps))
+        nested = column.kind == "code" or not any(b % a for a, b in itertools.pairwise(steps) if a)
         if not (steps[0] > 0 and steps[-1] <= most and fits and nested) or column.kind == "date":
             what = (
                 f"lengths of prefixes up to {most}" if column.kind == "code" else "widths, each a multiple of the last"

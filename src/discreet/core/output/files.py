@@ -8,7 +8,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -223,14 +223,19 @@ def after_promise(path: str | Path, sealed: Any, put: Callable[[], None]) -> Non
         raise
 
 
+def sync(path: Path) -> None:
+    """Return when a file, or the names in a folder, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def sync_folder(folder: Path) -> None:
-    """Return when the names in a folder are on the disk."""
-    with suppress(OSError):  # a folder cannot be synced everywhere
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    """Do the same for the names in a folder, where the system can."""
+    with suppress(OSError):
+        sync(folder)
 
 
 def read_json(text: str | bytes) -> Any:
@@ -245,6 +250,26 @@ def read_json(text: str | bytes) -> Any:
         raise ValueError(f"{word} is not a number")
 
     return json.loads(text, object_pairs_hook=once, parse_constant=refuse)
+
+
+def refuse_later(what: str, facts: Any, known: int, field: str = "format_version") -> None:
+    """Refuse what a later version of this package wrote: the number of its format is above the one that is known."""
+    found = facts.get(field) if isinstance(facts, Mapping) else None
+    if isinstance(found, int) and found > known:
+        told = f"{what} is of format version {found}, and this version of Discreet reads up to {known}"
+        raise FormatError(f"{told}; upgrade discreet")
+
+
+def read_ledger(text: str | bytes, what: str, name: str, version: int) -> dict[str, Any]:
+    """Read a ledger that is kept as JSON, if it is one of this format and version."""
+    try:
+        facts = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        raise FormatError(f"not a {what} of Discreet: it is not JSON") from None
+    refuse_later(f"the {what}", facts, version, "version")
+    if not isinstance(facts, dict) or (facts.get("format"), facts.get("version")) != (name, version):
+        raise FormatError(f"not a {what} of Discreet: format and version must be {(name, version)}")
+    return facts
 
 
 def promise_place(path: str | Path) -> Path:

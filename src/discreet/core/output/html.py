@@ -10,6 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.errors import MissingExtra
+
 _FRAME = "font:13px/1.45 system-ui,sans-serif;max-width:60em;overflow-x:auto;font-variant-numeric:tabular-nums"
 _CELL = "padding:2px 10px 2px 0;vertical-align:top;background:none;color:inherit;border:0;white-space:normal"
 _LINE = "border:0;border-bottom:1px solid color-mix(in srgb,currentColor 25%,transparent)"
@@ -140,6 +142,14 @@ class Frames:
     def _repr_html_(self) -> str:
         held = self._shown()
         return table(repr(self).strip("<>"), held.column_names, [list(row.values()) for row in held.to_pylist()])
+
+
+def plotly(what: str) -> Any:
+    """Return ``plotly.graph_objects``; if Plotly is missing, the error says what cannot be drawn."""
+    try:
+        return import_module("plotly.graph_objects")
+    except ImportError:
+        raise MissingExtra(f"drawing {what}", "plot") from None
 
 
 def portable(figure: Any) -> Any:

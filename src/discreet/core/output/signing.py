@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.core.output.files import read_json, read_whole, write_whole
+from discreet.core.output.files import read_json, read_whole, refuse_later, write_whole
 from discreet.errors import DataSourceError, FormatError, MissingExtra
 
 #: Ending of the name of a detached signature, behind the name of the file.
@@ -99,11 +99,13 @@ class PublicKey:
         text = read_whole(path, "key")
         try:
             facts = read_json(text)
+            refuse_later(f"key: {str(path)!r}", facts, _VERSION)
             made = cls(facts["name"], bytes.fromhex(facts["public_key"]))
             if made.to_dict() != facts or len(made.raw) != 32 or not isinstance(made.name, str):
                 raise ValueError
-        except (ValueError, TypeError, KeyError, RecursionError):
-            raise FormatError(f"key: {str(path)!r} is not a public key; name the file that ends in .pub") from None
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            damaged = FormatError(f"key: {str(path)!r} is not a public key; name the file that ends in .pub")
+            raise (error if isinstance(error, FormatError) else damaged) from None
         return made
 
     def to_dict(self) -> dict[str, Any]:
@@ -145,6 +147,7 @@ class Signature:
         """Read a signature strictly: other fields, or other forms of them, are refused."""
         try:
             facts = read_json(text)
+            refuse_later("the signature", facts, _VERSION)
             told = {**facts["statement"]}
             told |= {name: tuple((f["name"], f["sha256"]) for f in told[name]) for name in ("files", "pages")}
             made = cls(Statement(**told), PublicKey(told["name"], bytes.fromhex(facts["public_key"])),
@@ -152,8 +155,9 @@ class Signature:
             same = json.dumps(made.to_dict(), sort_keys=True) == json.dumps(facts, sort_keys=True)  # 1 is not true
             if not same or not made.statement.valid() or (len(made.key.raw), len(made.signature)) != (32, 64):
                 raise ValueError
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise FormatError("the signature is damaged, or of a format that this version cannot read") from None
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            damaged = FormatError("the signature is damaged, or of a format that this version cannot read")
+            raise (error if isinstance(error, FormatError) else damaged) from None
         return made
 
 

@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
 from discreet.core.columns import lists
 from discreet.errors import DataSourceError, SchemaError
 
@@ -88,7 +86,7 @@ def toml_tables(source: str | Path) -> tuple[str, dict[str, Any]]:
             raise DataSourceError(f"schema: cannot read {where!r} ({error}); check the path") from None
     try:
         return where, tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         if Path(where).suffix not in ("", ".toml", ".txt"):
             raise SchemaError(_other_file(where)) from None
         raise SchemaError(f"{where} is not valid TOML: {error}; see docs/schema.md for an example") from None
@@ -100,6 +98,8 @@ def _other_file(where: str) -> str:
 
 def write_toml(table: Mapping[str, Any]) -> str:
     """Return the text of a TOML file."""
+    import tomli_w
+
     # The writer gives every item of a list a line. Texts hold no line breaks, so that these are all there are.
     text = tomli_w.dumps(_whole(table), indent=0)
     return text.replace("[\n", "[").replace(",\n]", "]").replace(",\n", ", ")

@@ -18,6 +18,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from discreet.core import Guarantee, WordArray, after_promise, payload_of, writing
+from discreet.core import Guarantee, WordArray, after_promise, cannot_write, payload_of, writing
 from discreet.core.schema import Dialect
 from discreet.engines.spark import SparkTable, brought
 from discreet.engines.tables.escapes import format_of
@@ -195,8 +196,10 @@ class PartFolder:
             self._work = tempfile.mkdtemp(prefix=f".{self._path.name}.", dir=self._path.parent)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         shutil.rmtree(self._work, ignore_errors=True)
+        if f"[Errno {ENOSPC}]" in str(error):  # of an executor: Spark passes its words on
+            raise cannot_write(self._path, OSError(ENOSPC, os.strerror(ENOSPC))) from None
 
     def writer(self, made: Callable[[pa.RecordBatch], pa.Table], tally: Callable[[], Any]) -> Work:
         """Return what writes rows on an executor: ``made`` turns carried rows into released ones, ``tally`` counts."""

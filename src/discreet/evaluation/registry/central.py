@@ -52,11 +52,14 @@ def entries() -> Iterator[AuditedMechanism]:
     for name, settings in grids.items():
         method: Any = synopses.GridSynopsis(epsilon=_EPSILON, domain=plane, **settings)
         yield _entry(f"synopses.GridSynopsis/{name}", method, plane)
-    for partitioner in ("binary", "median", "quantile", "uniform", "privtree", "density"):
+    trees: dict[str, Any] = {name: name for name in ("binary", "median", "quantile", "uniform", "privtree", "density")}
+    trees |= {
+        "mixed": ["median", "binary"],
+        "grids below": ["binary", "uniform"],
+        "above privtree": ["median", "privtree"],
+    }
+    for name, partitioner in trees.items():
         method = synopses.TreeSynopsis(epsilon=_EPSILON, domain=plane, partitioner=partitioner, max_depth=2, bits=4)
-        yield _entry(f"synopses.TreeSynopsis/{partitioner}", method, plane)
-    for name, levels in {"mixed": ["median", "binary"], "above privtree": ["median", "privtree"]}.items():
-        method = synopses.TreeSynopsis(epsilon=_EPSILON, domain=plane, partitioner=levels, max_depth=2, bits=4)
         yield _entry(f"synopses.TreeSynopsis/{name}", method, plane)
     method = synopses.TreeSynopsis(epsilon=_EPSILON, domain=line, partitioner="binary", max_depth=2, leaf_means=True)
     yield _entry("synopses.TreeSynopsis/leaf means", method, line)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from discreet.core import Budget, checks, written_amount
+from discreet.core import Budget, checks, read_ledger, written_amount
 from discreet.errors import BudgetExceeded, DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.mechanism import Mechanism
 from discreet.local.repeated.bit_flip import BitFlip
@@ -178,12 +178,7 @@ class ReportLedger:
     @classmethod
     def from_json(cls, text: str | bytes) -> ReportLedger:
         """Read what `to_json` wrote."""
-        try:
-            facts = json.loads(text)
-        except (ValueError, TypeError, RecursionError):
-            raise FormatError("not a report ledger of Discreet: it is not JSON") from None
-        if not isinstance(facts, dict) or (facts.get("format"), facts.get("version")) != (_FORMAT, _VERSION):
-            raise FormatError(f"not a report ledger of Discreet: format and version must be {(_FORMAT, _VERSION)}")
+        facts = read_ledger(text, "report ledger", _FORMAT, _VERSION)
         try:
             kinds = facts["kinds"]
             per_period, lifetime = map(written_amount, facts["limits"])

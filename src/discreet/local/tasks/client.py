@@ -14,7 +14,6 @@ import logging
 import threading
 import time
 import urllib.error
-import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -381,7 +380,7 @@ def _reason(text: bytes) -> str:
     """Return what a server says in its refusal, as plain text; empty if that is not the answer of a collector."""
     try:
         told = json.loads(text)["error"]
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         return ""
     return f" ({''.join(c for c in str(told)[:200] if c.isprintable())})"
 
@@ -405,7 +404,7 @@ def _addresses(url: object, questions: Mapping[str, Any]) -> dict[str, str]:
     found = {"": "", **url} if isinstance(url, Mapping) else dict.fromkeys(["", *questions], url)
     for question in questions:
         one = found.get(question)
-        if not isinstance(one, str) or urllib.parse.urlsplit(one).scheme not in ("http", "https"):
+        if not isinstance(one, str) or one.partition("://")[0].lower() not in ("http", "https"):
             raise InvalidType("url", one, "the address of a collector", "url='https://collector.example'")
     return {question: str(one).rstrip("/") for question, one in found.items()}
 

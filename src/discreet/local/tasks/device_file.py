@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet.core import NewFile, sync_folder, written_amount
+from discreet.core import NewFile, refuse_later, sync_folder, written_amount
 from discreet.errors import DataSourceError, FormatError
 from discreet.local.repeated.memo import Memo
 
@@ -64,12 +64,14 @@ class DeviceState:
     def from_json(cls, text: str) -> DeviceState:
         try:
             facts = json.loads(text)
+            refuse_later("the device file", facts, _VERSION, "version")
             if (facts.pop("format"), facts.pop("version")) != (_FORMAT, _VERSION):
                 raise FormatError(f"not a device file of Discreet of version {_VERSION}")
             state = cls(**facts)
             _ = Memo(bytes.fromhex(state.secret)), state.spent_today(), written_amount(state.life)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise FormatError(f"the device file is damaged: {error}") from None
+            damaged = FormatError(f"the device file is damaged: {error}")
+            raise (error if isinstance(error, FormatError) else damaged) from None
         return state
 
 

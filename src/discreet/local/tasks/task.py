@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from discreet.core import DeclaredValue, option, written_amount
+from discreet.core import DeclaredValue, option, refuse_later, written_amount
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.mechanism import REPORT_EPSILON, Mechanism, local_budget, mechanism_from_dict
 from discreet.local.numbers.mean_vectors import MeanVector
@@ -240,6 +240,7 @@ class Task(DeclaredValue):
             raise FormatError("not a task of Discreet: it is not JSON") from None
         if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
             raise FormatError(f"not a task of Discreet: the field 'format' must be {_FORMAT!r}")
+        refuse_later("the task", facts, _VERSION, "version")
         for field, known in (("version", _VERSION), ("client", CLIENT)):
             if facts.get(field) != known:
                 raise FormatError(f"a task of {field} {facts.get(field)!r}: this library knows {field} {known}")

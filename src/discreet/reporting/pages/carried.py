@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any
 
-from discreet.core import read_json
+from discreet.core import read_json, refuse_later
 from discreet.errors import FormatError
 
 FACTS, SIGNATURE = "discreet-facts", "discreet-signature"
@@ -62,6 +62,7 @@ def read(text: str) -> dict[str, Any]:
     """Read the facts that a page carries; `FormatError` if they do not have the form of this version."""
     try:
         facts = read_json(text)
+        refuse_later("what the page carries", facts, 1)
         version = facts["format"], repr(facts["format_version"])
         whole = set(facts) == {*_SAME, *_MORE} and version == ("discreet.page", "1")
         texts = all(isinstance(facts[key], str) for key in _TEXTS)
@@ -73,8 +74,9 @@ def read(text: str) -> dict[str, Any]:
         given = not {*read_json(facts["given"]).keys()} - {*GIVEN, *OPTIONS}
         if not (whole and texts and charged and drawn and given and set(facts["promise"]) == {*_PROMISE}):
             raise ValueError
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise FormatError("the page carries no facts that this version can read") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        damaged = FormatError("the page carries no facts that this version can read")
+        raise (error if isinstance(error, FormatError) else damaged) from None
     return dict(facts)
 
 

@@ -58,12 +58,14 @@ class Supervisor:
             self._check_free(project)
             project.runs.mkdir(mode=0o700, exist_ok=True)
             made = Path(tempfile.mkdtemp(prefix=".new-", dir=project.runs))
-            write_whole(made / JOB, replace(job, folder=made).to_toml() + "\n", private=True)
-            Run.read(made).write(**{**blank(), "asked": {**asked_of(job), "digest": digest}})
             try:
+                write_whole(made / JOB, replace(job, folder=made).to_toml() + "\n", private=True)
+                Run.read(made).write(**{**blank(), "asked": {**asked_of(job), "digest": digest}})
                 made.rename(place)
-            except OSError:  # another server was faster
+            except OSError:  # a full disk, or another server was faster
                 shutil.rmtree(made)
+                if not place.exists():
+                    raise
                 return Run.read(place)
             handle = lock(place)
             if handle is not None:

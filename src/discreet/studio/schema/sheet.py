@@ -70,7 +70,7 @@ class Sheet:
     def of_text(cls, text: str) -> Sheet:
         try:
             table = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise SchemaError(f"the schema is not valid TOML: {error}") from None
         columns = table.pop("columns", None)
         if not isinstance(columns, dict) or not all(isinstance(c, dict) for c in columns.values()) or not columns:
@@ -198,7 +198,7 @@ class Sheet:
     def set_facts(self, text: str) -> None:
         try:
             told = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise Fault("facts", "library", text=str(error)) from None
         if strange := set(told) - set(FACTS):
             raise Fault("facts", "facts_strange", name=min(strange))

@@ -12,7 +12,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -270,6 +269,8 @@ def _round(
 
 def _highest(n: int) -> float:
     """Return what all but `FALSE_TRIPLES` of n scores of pure noise stay below, in standard deviations."""
+    from statistics import NormalDist
+
     return NormalDist().inv_cdf(1 - FALSE_TRIPLES / n) if n > 2 * FALSE_TRIPLES else 0.0
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core import FloatArray, IntArray, category_text, portable, round_marks
-from discreet.errors import InvalidArgument, InvalidType, MissingExtra
+from discreet.core import FloatArray, IntArray, category_text, plotly, portable, round_marks
+from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.queries.answers import rows_text, wide
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _MOST_EDGES, _MOST_OUTLINES, _MOST_POINTS = 400, 4000, 2000
 
 def draw(synopsis: Synopsis, columns: object) -> Any:
     """Return a figure: bars for one column, coloured boxes for two."""
-    go = _plotly()
+    go = plotly("a synopsis")
     names = synopsis.domain.names
     if columns is None:
         columns = names[:2]
@@ -50,7 +50,7 @@ def draw(synopsis: Synopsis, columns: object) -> Any:
 
 def bars(found: Marginal) -> Any:
     """Return a figure of a marginal: bars with 95 % intervals, hatched where leaves reach beyond a bar."""
-    go = _plotly()
+    go = plotly("a synopsis")
     edges = np.arange(len(found.counts) + 1.0) if found.edges is None else found.edges
     widths = np.diff(edges)
     assumed = found.counts if not found.divided else 0.0 * found.counts if found.assumed is None else found.assumed
@@ -76,14 +76,6 @@ def bars(found: Marginal) -> Any:
     figure.update_xaxes(title=found.column, range=[edges[0], edges[-1]], showgrid=False, **ticks)
     figure.update_yaxes(title="rows" if found.edges is None else f"rows per unit of {found.column}")
     return figure
-
-
-def _plotly() -> Any:
-    try:
-        import plotly.graph_objects as go
-    except ImportError:
-        raise MissingExtra("drawing a synopsis", "plot") from None
-    return go
 
 
 def _title(synopsis: Synopsis, axes: list[int]) -> str:

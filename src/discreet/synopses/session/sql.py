@@ -25,6 +25,8 @@ from discreet.synopses.session.plan import Lookup
 #: Clauses that a statement may have, and words for others.
 _CLAUSES = ("expressions", "from_", "from", "joins", "where", "group", "kind", "order", "limit")
 _WORDS = {"with_": "WITH", "group": "GROUP BY"}
+#: Characters of a query.
+_LONGEST = 10_000
 _CAN = "COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN and PERCENTILE_CONT, WHERE, GROUP BY, ORDER BY, LIMIT and LEFT JOIN"
 
 
@@ -48,10 +50,14 @@ def compiled(query: Any, domain: Domain, tables: Mapping[str, Any]) -> Compiled:
         raise MissingExtra("SQL", "sql") from None
     if not isinstance(query, str):
         raise InvalidType("query", type(query).__name__, "one SELECT statement", "query='SELECT COUNT(*) FROM t'")
+    if len(query) > _LONGEST:
+        raise InvalidArgument("query", query, f"at most {_LONGEST:,} characters")
     try:
         made = _parsed(query)
     except sqlglot.errors.SqlglotError as error:
         raise _unread(query, domain, error) from None
+    except RecursionError:
+        raise InvalidArgument("query", query, "a SELECT with fewer brackets within brackets") from None
     if len(made) != 1 or not isinstance(made[0], sqlglot.exp.Select):
         raise InvalidArgument("query", query, "one SELECT statement", "query='SELECT COUNT(*) FROM t'")
     return _Reader(sqlglot.exp, made[0], domain, tables).read()

@@ -40,11 +40,12 @@ class Cuts(Script):
 
 
 OTHERS = (
-    pytest.param(levels, marks=pytest.mark.slow) for levels in (("binary", "median"), ("median", "median", "binary"))
+    pytest.param(levels, marks=pytest.mark.slow)
+    for levels in (("binary", "median"), ("median", "median", "binary"), ("median", "uniform"))
 )
 
 
-@pytest.mark.parametrize("levels", [("median", "binary"), *OTHERS])
+@pytest.mark.parametrize("levels", [("median", "binary"), ("uniform", "binary"), *OTHERS])
 def test_a_mixed_tree_loses_epsilon_and_no_more(monkeypatch: pytest.MonkeyPatch, levels: tuple[str, ...]) -> None:
     """All outcomes of all draws on two neighbouring tables, with cuts, stop counts and leaves."""
 
@@ -53,8 +54,10 @@ def test_a_mixed_tree_loses_epsilon_and_no_more(monkeypatch: pytest.MonkeyPatch,
         assert made.guarantee.epsilon == 6
         return f"{made.n_leaves} {made.digest} {made.tree.lower.tolist()}"
 
+    some = (-2, 40) if "uniform" in levels else (-2, 3)  # so many rows are worth a grid of four
+
     def values(shifts: tuple[int, ...], sign: int) -> Any:
-        return lambda kind, draw: sorted({sign * (v - m) for v in ((-2, 3) if draw < 1 else (0,)) for m in shifts})
+        return lambda kind, draw: sorted({sign * (v - m) for v in (some if draw < 1 else (0,)) for m in shifts})
 
     few, more = np.array([[0.3]]), np.array([[0.6], [0.3]])
     worst = 0.0
@@ -97,6 +100,47 @@ def test_a_privtree_below_other_levels_starts_afresh_in_each_of_their_nodes(monk
         "splits at depth 0", "splits at depth 1", "structure of the tree", "counts of the leaves"
     ]  # fmt: skip
     assert sum(price for _, price in lines) == pytest.approx(4, abs=1e-12)
+
+
+def test_grids_below_other_levels_pay_for_their_counts_and_follow_them() -> None:
+    """Without noise the size is known: AD = floor((ε c / 10)^(2/3)) parts; where that is 1, a half."""
+    X = np.concatenate([np.full(400, 0.2), np.full(3, 0.9)])[:, np.newaxis]
+    shape = {**SHAPE, "bits": 8, "test_from": 2, "shares": (0, 1, 1)}
+    made = dc.TreeSynopsis(2000, (0, 1), ["binary", "uniform"], max_depth=2, **shape).fit(X).synopsis_
+    labels = {line.label: float(line.amount) for line in made.guarantee.ledger}
+    assert labels["splits at depth 1"] == pytest.approx(1000)
+    assert "splits at depth 0" not in labels  # halves are free
+    left = int((made.upper[:, 0] <= 0.5).sum())
+    assert left == min(128, int((1000 * 400 / 10) ** (2 / 3)))  # a half has 128 cells
+    assert made.n_leaves - left == int((1000 * 3 / 10) ** (2 / 3))
+    few = dc.TreeSynopsis(2, (0, 1), ["binary", "uniform"], max_depth=2, **shape).fit(X[-3:]).synopsis_
+    assert few.n_leaves == 4
+    assert few.guarantee.epsilon == 2
+
+
+@pytest.mark.parametrize("levels", [["uniform", "binary"], ["quantile", "uniform", "privtree"], ["median", "uniform"]])
+@pytest.mark.parametrize("budget", [{"epsilon": 0.7}, {"epsilon": None, "rho": 0.05, "delta": 1e-6}], ids=["ε", "ρ"])
+def test_a_list_with_grids_spends_its_budget_and_tests_below_the_grid(
+    levels: list[str], budget: dict[str, Any]
+) -> None:
+    X = np.random.default_rng(0).random((2000, 2)) ** 2
+    for depth in (4, "auto"):
+        model = dc.TreeSynopsis(domain=(0, 1), partitioner=levels, max_depth=depth, random_state=1, **budget).fit(X)
+        made, told = model.synopsis_, model.guarantee_
+        assert made.total == pytest.approx(2000, abs=400)
+        assert told.parameters["partitioner"] == levels
+        assert told.parameters["test_from"] == levels.index("uniform") + 1
+        if budget["epsilon"]:
+            assert told.epsilon == 0.7
+            assert sum(line.amount for line in told.ledger) == Fraction(0.7).limit_denominator(10)
+
+
+def test_a_grid_among_untested_levels_fits_the_memory() -> None:
+    X = np.random.default_rng(0).random((2000, 3))
+    shape: dict[str, Any] = {"max_depth": 6, "test_from": 6, "shares": (0, 1, 1), "max_memory": 0.001}
+    made = dc.TreeSynopsis(1e6, (0, 1), ["uniform", "binary"], random_state=0, **shape).fit(X)
+    assert made.guarantee_.parameters["stopped_at"] < 6
+    assert made.synopsis_.n_leaves * 40 < 0.001 * 2**30
 
 
 def test_uniform_noise_of_a_mixed_tree_is_that_of_its_own_levels() -> None:

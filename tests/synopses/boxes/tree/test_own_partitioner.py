@@ -123,6 +123,83 @@ def test_it_is_shown_boxes_and_noisy_counts_only():
     assert set(vars(seen[0])) == {"names", "cells", "lower", "upper", "depth", "estimate"}
 
 
+class Middles(OwnPartitioner):
+    """Halves of the widest axis; growth ends where the function given says so."""
+
+    def __init__(self, rule=None) -> None:
+        self.rule = rule
+
+    def cut(self, boxes, offers):
+        return offers.middles(boxes.widths.argmax(axis=1))
+
+    def keep(self, boxes, passed):
+        return passed if self.rule is None else self.rule(boxes, passed)
+
+
+def lines(made):
+    return [(line.label, Fraction(line.amount)) for top in made.guarantee_.ledger for _, line in top.walk()]
+
+
+def test_an_own_stop_rule_by_public_boxes_ends_growth_at_untested_levels():
+    """The left half stays whole, with all of ε for its count; the right one is cut to the depth of the tree."""
+    made = tree(Middles(lambda boxes, passed: (boxes.depth == 0) | (boxes.lower[:, 0] > 0)), test_from=3).fit(ROWS)
+    s = made.synopsis_
+    left = s.upper[:, 0] <= 0.5
+    assert left.sum() == 1
+    assert (~left).sum() == 4
+    assert made.guarantee_.epsilon == 1.0
+    leaves = {label: price for label, price in lines(made) if label.startswith("counts")}
+    assert set(leaves.values()) == {Fraction(1)}  # nothing was spent above
+    assert set(s.variances) == {s.variances[0]}
+
+
+def test_an_own_stop_rule_by_noisy_counts_overrules_the_threshold_and_pays_for_the_tests_only():
+    seen = []
+
+    def rule(boxes, passed):
+        seen.append((boxes, passed))
+        return boxes.estimate > 200
+
+    made = tree(Middles(rule), test_from=0, threshold=0.0, random_state=5).fit(ROWS)
+    table = made.synopsis_.tree
+    cut = table.axis >= 0
+    assert (table.estimate[cut] > 200).all()
+    assert (table.estimate[~cut & (table.depth < 3)] <= 200).all()
+    assert all((passed == (boxes.estimate > 0)).all() for boxes, passed in seen)
+    assert set(vars(seen[0][0])) == {"names", "cells", "lower", "upper", "depth", "estimate"}
+    assert made.guarantee_.epsilon == 1.0
+    prices = lines(made)
+    tests = [price for label, price in prices if label.startswith("tests")]
+    for label, price in prices:
+        if label.startswith("counts"):  # what the tests of its path have left
+            depth = int(label.rsplit(" ", 1)[1])
+            assert price == 1 - sum(tests[: depth + 1])
+
+
+def test_a_rule_that_keeps_what_passed_changes_nothing_and_none_grows_beyond_the_memory():
+    usual, own = (tree(p, max_depth=6, test_from=1).fit(ROWS).synopsis_ for p in (Middles(), Middles(lambda _, p: p)))
+    assert (usual.weights == own.weights).all()
+    everything = Middles(lambda boxes, passed: np.ones_like(passed))
+    made = dc.TreeSynopsis(1.0, BOX, everything, max_depth=20, test_from=0, max_memory=1e-4, random_state=0).fit(ROWS)
+    assert made.guarantee_.parameters["stopped_at"] < 20
+
+
+@pytest.mark.parametrize("answer", [True, [True, False], np.array([1.0]), None], ids=repr)
+def test_an_answer_that_is_not_one_truth_per_box_is_refused(answer):
+    with pytest.raises(InvalidArgument, match="True or False for each of 1 boxes"):
+        tree(Middles(lambda boxes, passed: answer)).fit(ROWS)
+
+
+def test_a_rule_cannot_change_what_the_tree_noted():
+    def scribble(boxes, passed):
+        boxes.estimate[:], boxes.lower[:], passed[:] = 0, 99, False
+        return np.ones_like(passed)
+
+    plain, marred = (tree(Middles(rule), test_from=0, threshold=-1e9).fit(ROWS).synopsis_ for rule in (None, scribble))
+    assert (plain.weights == marred.weights).all()
+    assert (plain.lower == marred.lower).all()
+
+
 @pytest.mark.parametrize("place", [0, -3, 64, 1000])
 def test_cuts_outside_their_boxes_are_refused(place):
     with pytest.raises(InvalidArgument, match="inside their boxes"):

@@ -12,10 +12,11 @@ from discreet import Domain, engines, noise
 from discreet.core.arrays import IntArray
 from discreet.core.budget.prices import Epsilon
 from discreet.engines.readers import RowCells
-from discreet.synopses import OwnPartitioner
+from discreet.synopses import OwnPartitioner, TreeSynopsis
 from discreet.synopses.boxes.tree.growth import GrowingTree
 from discreet.synopses.boxes.tree.own import Offers, OwnCuts
 from gates import gate_of
+from scripted_noise import worst_loss
 
 DOMAIN = Domain({"x": (0, 8), "y": (0, 8)})
 #: Halves of the box x < 4 are in the cells y = 0 and y = 2, those of the box x >= 4 in y = 5 and y = 7.
@@ -29,6 +30,29 @@ def offered(budget: Fraction = BUDGET) -> tuple[Offers, IntArray]:
     cuts = OwnCuts(tree, RowCells(engines.open(ROWS, DOMAIN), DOMAIN, 3), OwnPartitioner())
     cuts._nodes = nodes
     return Offers(cuts, nodes, gate_of(Epsilon(budget))), np.ones(2, np.int64)
+
+
+class Stops(OwnPartitioner):
+    """Ends growth in the right half at an untested level, and below by the noisy count, not by the threshold."""
+
+    def cut(self, boxes: Any, offers: Any) -> Any:
+        return offers.middles(np.zeros_like(boxes.depth))
+
+    def keep(self, boxes: Any, passed: Any) -> Any:
+        return np.where(boxes.depth < 2, (boxes.lower[:, 0] == 0) | (boxes.depth < 1), boxes.estimate > 1)
+
+
+@pytest.mark.parametrize("row", [0.1, 0.9])
+def test_a_tree_with_a_stop_rule_of_its_own_loses_epsilon_and_no_more(row: float) -> None:
+    """All outcomes of all draws on two neighbouring tables."""
+
+    def fit(X: Any) -> str:
+        tree = TreeSynopsis(2, (0, 1), Stops(), max_depth=3, test_from=2, bits=3, n_rows=4, threshold=9, random_state=0)
+        made = tree.fit(X).synopsis_
+        return f"{made.weights.tolist()} {made.tree.lower.tolist()}"
+
+    worst = worst_loss(fit, [[0.3]], [row], numbers=lambda draw: (-1, 2) if draw < 1 else (0,))
+    assert 1.99 < worst <= 2 + 1e-9
 
 
 @pytest.mark.unmetered

@@ -27,6 +27,7 @@ from discreet.synopses.opening import OpenRelease
 from gates import gate_of
 
 PARTITIONERS = ["binary", "median", "quantile", "uniform", "privtree", "density"]
+MIXED = ["median", "uniform"]
 SMALL = datasets.s_like(1, n=1200, random_state=3)
 
 
@@ -290,7 +291,8 @@ def test_noise_of_a_test_may_be_as_wide_as_can_be_drawn_and_no_wider():
     [
         ({"partitioner": ["median", "binary"], "max_depth": 1}, "max_depth must be at least 2.*try max_depth=2"),
         ({"partitioner": ["privtree", "binary"]}, "in which privtree is last"),
-        ({"partitioner": ["median", "uniform"]}, r"partitioner\[1\] must be one of"),
+        ({"partitioner": ["median", "grid"]}, "must be one of .* or a list of names"),
+        ({"partitioner": ["binary", "uniform"], "shares": (0.5, 0, 0.5)}, "something for the cuts"),
         ({"partitioner": []}, r"a list of 1 to 62"),
         ({"partitioner": ["median"] * 63, "max_depth": "auto"}, r"a list of 1 to 62"),
         (
@@ -316,7 +318,15 @@ def test_an_automatic_depth_follows_rows_and_budget_and_can_always_be_paid():
     found = [depth(n, 1.0) for n in (10, 1_000, 100_000)]
     assert found == sorted(set(found))
     assert depth(10_000, 0.1) < depth(10_000, 1.0)
-    for partitioner in ("median", "quantile", "density", "privtree", ["median", "binary"], ["density", "privtree"]):
+    for partitioner in (
+        "median",
+        "quantile",
+        "density",
+        "privtree",
+        ["median", "binary"],
+        ["density", "privtree"],
+        MIXED,
+    ):
         for epsilon in (1e-6, 0.01):
             assert depth(1e5, epsilon, partitioner) >= 1
 

@@ -40,6 +40,8 @@ _MOMENTS = {
 _PER_SECOND = {"Stata": 1000.0, "SPSS": 1.0, "SAS": 1.0}
 #: The years 1 to 9999, in days since 1970: what text and all engines can write.
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
+#: What the reader raises on damaged files, besides its own errors.
+_DAMAGED = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, MemoryError)
 
 
 class StatisticsTable(Part):
@@ -157,7 +159,9 @@ class StatisticsTable(Part):
             found: tuple[Mapping[str, Sequence[Any]], Any] = reader(
                 str(self.path), output_format="dict", disable_datetime_conversion=True, **given
             )
-        except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OSError):
+            if not all(isinstance(name, str) for name in found[1].column_names):
+                raise ValueError("a column without a name")
+        except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, *_DAMAGED):
             raise DataSourceError(
                 f"data: {self.label} cannot be read as a file of {self._program}; check the file and its permissions"
             ) from None

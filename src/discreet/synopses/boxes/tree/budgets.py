@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.core import checks
-from discreet.core.budget import Epsilon, Price
+from discreet.core.budget import Price
 from discreet.errors import InvalidArgument
 from discreet.mechanisms import law_for
 
@@ -48,16 +48,6 @@ class OwnBudget:
         raise NotImplementedError
 
 
-def checked_fractions(rule: OwnBudget, levels: int, fan_out: int) -> list[float]:
-    """Return the fractions of an own rule, checked."""
-    found = [float(f) for f in rule.fractions(levels, fan_out)]
-    if len(found) != levels or not all(0 < f < math.inf for f in found) or sum(found) > 1 + 1e-9:
-        raise InvalidArgument(
-            "fractions", found, f"{levels} positive numbers that add up to 1 at most", "[1 / levels] * levels"
-        )
-    return found
-
-
 def level_fractions(kind: str | OwnBudget, levels: int, fan_out: int) -> list[float]:
     """Return the fraction of a share that each level gets, root first.
 
@@ -65,7 +55,11 @@ def level_fractions(kind: str | OwnBudget, levels: int, fan_out: int) -> list[fl
     2012). linear: to i + 1. uniform: the same for all.
     """
     if isinstance(kind, OwnBudget):
-        return checked_fractions(kind, levels, fan_out)
+        found = [float(f) for f in kind.fractions(levels, fan_out)]
+        if len(found) != levels or not all(0 < f < math.inf for f in found) or sum(found) > 1 + 1e-9:
+            expected = f"{levels} positive numbers that add up to 1 at most"
+            raise InvalidArgument("fractions", found, expected, "[1 / levels] * levels")
+        return found
     rules = {
         "geometric": [fan_out ** (i / 3) for i in range(levels)],
         "linear": [i + 1.0 for i in range(levels)],
@@ -151,8 +145,3 @@ def auto_threshold(price: Price, fan_out: int) -> int:
     A node is cut iff count + noise > T. An empty region then grows two nodes in expectation at most.
     """
     return law_for(price).one.threshold(Fraction(1, 2 * fan_out))
-
-
-def split_chance(count: int, threshold: float, price: Epsilon) -> float:
-    """Return the probability that a node with ``count`` rows passes its test: Pr[count + Z > T]."""
-    return float(law_for(price).one.sf(math.floor(threshold) + 1 - count))

@@ -1,8 +1,7 @@
 """Tree synopses: a table parted by a private tree, one noisy count per leaf.
 
 One engine grows all of them, level by level (`levels.py`); partitioners differ in how a node is split
-(`partitioners.py`). The published recursive form branches on raw emptiness, takes data points as medians, reads boxes
-off the data, pays counts twice and chooses axes by column order. None of that happens here.
+(`partitioners.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 
 from discreet.core import Declared, Domain, Estimator, IntArray, option
 from discreet.core import options as shared
-from discreet.core.budget import Epsilon, Rho
+from discreet.core.budget import Epsilon, Price, Rho
 from discreet.engines.readers import RowCells
 from discreet.mechanisms import Gate
 from discreet.synopses.boxes.synopsis import BoxSynopsis
@@ -205,28 +204,24 @@ def _grow(
         whole = left.pure()
         structure = whole * ((shares[0] + shares[1]) / sum(shares))
         return tree_of, grow_privtree(tree_of, depth, structure, whole - structure, gate, most)
-    threshold = settings.threshold
+    threshold = 0.0 if (settings.own, settings.threshold, kind) == (None, None, "uniform") else settings.threshold
     partitioner: TreePartitioner
     if settings.roots_at is not None:
         return _grow_mixed(parts, opening, settings, most)
     plan = settings.plan(left, first_test, axis)
     if settings.own is not None:
         partitioner = OwnCuts(*parts[:2], settings.own)
-    elif kind == "uniform":
-        partitioner = Grids(*parts, plan.left(depth))
-        threshold = 0.0 if threshold is None else threshold
-    elif settings.levels:
-        partitioner = Mixed([_of_kind(name, parts, settings, most) for name in settings.levels])
     else:
-        partitioner = _of_kind(kind, parts, settings, most)
+        each = [_of_kind(name, parts, settings, most, plan.left(depth)) for name in settings.levels or (kind,)]
+        partitioner = Mixed(each) if settings.levels else each[0]
     return partitioner, grow(partitioner, plan, threshold, gate, most)
 
 
 _Parts = tuple[GrowingTree, RowCells, str]
 
 
-def _of_kind(kind: str, parts: _Parts, settings: TreeSettings, most: int) -> TreePartitioner:
-    """Make one of the partitioners that can take turns."""
+def _of_kind(kind: str, parts: _Parts, settings: TreeSettings, most: int, publication: Price) -> TreePartitioner:
+    """Make a partitioner, which may take turns with others."""
     axis = parts[2]
     if kind == "binary" and axis == "spread":
         return SpreadMidpoints(*parts)
@@ -234,6 +229,8 @@ def _of_kind(kind: str, parts: _Parts, settings: TreeSettings, most: int) -> Tre
         return Midpoints(*parts, settings.max_depth, most)
     if kind == "density":
         return Density(*parts)
+    if kind == "uniform":
+        return Grids(*parts, publication)
     return Quantiles(*parts, settings.n_quantiles if kind == "quantile" else 1)
 
 
@@ -246,13 +243,13 @@ def _grow_mixed(
     of disjoint rows cost what one does.
     """
     top, left, depth = settings.roots_at or 0, opening.gate.left.pure(), settings.max_depth
-    partitioner = Mixed([_of_kind(name, parts, settings, most) for name in settings.levels])
     above = settings.above()
     plan = above.plan(left, top, parts[2])
     tests, splits, counts = settings.shares
     whole = tests + counts + (splits if above.pays_splits(parts[2]) else 0)
     structure = left * (tests / whole)
     rest = plan.left(top).pure() - structure
+    partitioner = Mixed([_of_kind(name, parts, settings, most, rest) for name in settings.levels])
 
     def deeper(leaves: Leaves, gate: Gate, nodes: IntArray) -> None:
         below = grow_privtree(partitioner, depth, structure, rest, gate, most, nodes)
@@ -269,7 +266,7 @@ def gaussian_tree(settings: TreeSettings) -> Callable[[Domain, Epsilon, Rho], bo
     """
 
     def better(domain: Domain, pure: Epsilon, rho: Rho) -> bool:
-        if settings.own is not None or settings.partitioner == "uniform" or settings.privtree:
+        if settings.own is not None or {"uniform", "privtree"} & {settings.partitioner, *settings.levels}:
             return False  # their rules are written for Laplace noise
         whole = settings.shares[2] + settings.shares[0] + settings.shares[1]
         share, d, means = settings.shares[2] / whole, len(domain), settings.leaf_means

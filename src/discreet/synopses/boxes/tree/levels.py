@@ -68,13 +68,13 @@ def grow(
         counts = partitioner.look(nodes)
         kept = np.ones(len(nodes), bool)
         if line is not None:
-            least = partitioner.least_count()
-            kept = _test(tree, nodes, counts, line, partitioner.fan_out, threshold, least)
-            if len(tree.axis) + partitioner.most_children(int(kept.sum())) > most_nodes:
-                leaves.stopped_at, kept = level, np.zeros_like(kept)
-            gate = leaves.add(gate, nodes[~kept], level, plan.left(level, tested=True), last=not kept.any())
-            if not kept.any():
-                return leaves
+            kept = _test(tree, nodes, counts, line, partitioner.fan_out, threshold, partitioner.least_count())
+        kept = partitioner.keep(nodes, kept)
+        if len(tree.axis) + partitioner.most_children(int(kept.sum())) > most_nodes:
+            leaves.stopped_at, kept = level, np.zeros_like(kept)
+        gate = leaves.add(gate, nodes[~kept], level, plan.left(level, tested=True), last=not kept.any())
+        if not kept.any():
+            return leaves
         nodes = partitioner.split(kept, gate, f"splits at depth {level}", plan.splits[level].pure())
     if deeper is None:
         leaves.add(gate, nodes, plan.depth, plan.left(plan.depth), last=True)

@@ -76,7 +76,7 @@ class Cuts:
 
 
 class OwnPartitioner:
-    """A rule of your own that cuts nodes: derive from it, write `cut`, pass an instance to `TreeSynopsis`.
+    """A rule of your own that cuts nodes: derive from it, write `cut` (and `keep`), pass it to `TreeSynopsis`.
 
     Attributes
     ----------
@@ -88,7 +88,8 @@ class OwnPartitioner:
     Privacy
     -------
     Neighbours: add or remove one row. A level's price is charged in parallel over its disjoint nodes before `cut` is
-    called, and `Offers` spends no more than it. All that `cut` sees is public, released, or paid for there.
+    called, and `Offers` spends no more than it. All that `cut` sees is public, released, or paid for there. `keep` sees
+    public and released values alone: where growth ends costs nothing, and a leaf is published with the rest of ε.
 
     Examples
     --------
@@ -108,6 +109,13 @@ class OwnPartitioner:
     def cut(self, boxes: Boxes, offers: Offers) -> Cuts:
         """Return where to cut these boxes, by what they show and by private answers."""
         raise NotImplementedError
+
+    def keep(self, boxes: Boxes, passed: BoolArray) -> BoolArray:
+        """Return which boxes to cut, by depth, box and noisy count; the others become leaves.
+
+        ``passed`` says whose noisy count is above the threshold: all, at a level that is not tested.
+        """
+        return passed
 
 
 class Offers:
@@ -166,8 +174,7 @@ class OwnCuts(TreePartitioner):
 
     def split(self, kept: BoolArray, gate: Gate, label: str, price: Epsilon) -> IntArray:
         nodes, tree = self._nodes[kept], self.tree
-        lower, upper = tree.lower[nodes].astype(np.int64), tree.upper[nodes].astype(np.int64)
-        boxes = Boxes(tree.domain.names, tree.cells, lower, upper, tree.depth[nodes], tree.estimate[nodes].copy())
+        boxes = self._boxes(nodes)
         if price:
             with gate.pure_share(label, price) as part:
                 cuts = self._own.cut(boxes, Offers(self, nodes, part))
@@ -176,13 +183,23 @@ class OwnCuts(TreePartitioner):
         checked = _checked(cuts, boxes, self.fan_out)
         return tree.cut(nodes, checked.axis, checked.places, checked.numbers)
 
+    def keep(self, nodes: IntArray, passed: BoolArray) -> BoolArray:
+        kept = np.asarray(self._own.keep(self._boxes(nodes), passed.copy()))
+        if kept.shape != passed.shape or kept.dtype != np.bool_:
+            raise InvalidArgument("keep", kept, f"True or False for each of {len(nodes)} boxes", "passed")
+        return kept
+
+    def _boxes(self, nodes: IntArray) -> Boxes:
+        tree = self.tree
+        lower, upper = tree.lower[nodes].astype(np.int64), tree.upper[nodes].astype(np.int64)
+        return Boxes(tree.domain.names, tree.cells, lower, upper, tree.depth[nodes], tree.estimate[nodes].copy())
+
     def quantiles(self, nodes: IntArray, axis: IntArray, n_cuts: int, gate: Gate, label: str, price: Epsilon) -> Cuts:
         """Return private quantiles, among as many lines as the tree's own partitioner would have."""
-        runs = Quantiles(self.tree, self.rows, "own", n_cuts).read_runs(nodes, axis, len(self._nodes))
+        ours = Quantiles(self.tree, self.rows, "own", n_cuts)
+        runs = ours.read_runs(nodes, axis, len(self._nodes))
         lines, numbers = gate.cuts(label, runs, n_cuts, price)
-        which = np.repeat(np.arange(len(nodes)), numbers)
-        start, width = self.tree.lower[nodes, axis], self.tree.width(nodes, axis)
-        return Cuts(axis, start[which] + lines * width[which] // runs.n_lines[which], numbers)
+        return Cuts(axis, ours.places(nodes, axis, runs, lines, numbers), numbers)
 
     def raw_counts(self, nodes: IntArray, axis: IntArray, parts: int) -> IntArray:
         """Count the rows of parts of boxes."""

@@ -57,6 +57,10 @@ class TreePartitioner:
         """Return the smallest noisy count that is worth a cut, besides the threshold of the tests."""
         return -np.inf
 
+    def keep(self, nodes: IntArray, passed: BoolArray) -> BoolArray:
+        """Return which nodes are cut, by released values; as a rule those that passed their test."""
+        return passed
+
     def most_children(self, n_nodes: int) -> int:
         """Return the most nodes that cutting ``n_nodes`` may add to the tree."""
         return self.fan_out * n_nodes
@@ -147,6 +151,9 @@ class Mixed(TreePartitioner):
         self.fan_out = self._now.fan_out
         return self._now.look(nodes)
 
+    def most_children(self, n_nodes: int) -> int:
+        return self._now.most_children(n_nodes)
+
     def split(self, kept: BoolArray, gate: Gate, label: str, price: Epsilon) -> IntArray:
         return self._now.split(kept, gate, label, price)
 
@@ -201,10 +208,13 @@ class Quantiles(SpreadMidpoints):
         else:
             axis, runs = self.public_axis(self.tree, nodes), self._runs.only(kept)
             lines, n_cuts = gate.cuts(label, runs, self.n_cuts, price)
-        which = np.repeat(np.arange(len(nodes)), n_cuts)
+        return self.tree.cut(nodes, axis, self.places(nodes, axis, runs, lines, n_cuts), n_cuts)
+
+    def places(self, nodes: IntArray, axis: IntArray, runs: ManyRuns, lines: IntArray, numbers: IntArray) -> IntArray:
+        """Return the cells before which lines lie."""
+        which = np.repeat(np.arange(len(nodes)), numbers)
         start, width = self.tree.lower[nodes, axis], self.tree.width(nodes, axis)
-        cuts = start[which] + lines * width[which] // runs.n_lines[which]
-        return self.tree.cut(nodes, axis, cuts, n_cuts)
+        return np.asarray(start[which] + lines * width[which] // runs.n_lines[which])
 
     def read_runs(self, nodes: IntArray, axis: IntArray, n_level: int) -> ManyRuns:
         """Count rows between the candidate lines; the more nodes a level has, the fewer lines each of them."""
@@ -263,10 +273,12 @@ def density_scores(histograms: IntArray, widths: IntArray) -> tuple[IntArray, In
 
 
 class Grids(TreePartitioner):
-    """A grid in every node, sized by the noisy count that also decided whether to stop.
+    """A grid in every node, sized by the noisy count that also decided whether to stop, or by one that it pays for.
 
     AD = floor((ε c / 10)^(2/(2+d))) parts per axis, ε the budget the leaves are published with (Su et al., 2016). If
-    the grid had too many cells for the level, only the widest axes are cut.
+    the grid had too many cells for the level, only the widest axes are cut; where AD is 1, the widest is halved.
+
+    Privacy: the paid counts are those of disjoint nodes, so a row changes one by 1. Price: ε of the split, once.
     """
 
     def __init__(self, tree: GrowingTree, rows: RowCells, axis: str, publication: Epsilon | Rho) -> None:
@@ -282,20 +294,9 @@ class Grids(TreePartitioner):
 
     def least_count(self) -> float:
         d = len(self.tree.domain)
-        with np.errstate(over="ignore", invalid="ignore"):
-            count = float(np.ceil(ROWS_PER_PART * np.exp2((2 + d) / 2) / self._publication))
-        if not np.isfinite(count):
-            return np.inf  # of so many axes no count is worth a cut
-
-        def near(sign: int) -> float:
-            """Return the next count: whole numbers that large may be further apart than 1."""
-            return count + sign * max(1.0, float(np.spacing(count)))
-
-        while self.parts(np.array([count]))[0] < 2:  # the formula may round to either side
-            count = near(1)
-        while count > 0 and self.parts(np.array([near(-1)]))[0] > 1:
-            count = near(-1)
-        return count
+        with np.errstate(over="ignore", invalid="ignore"):  # of very many axes no count is worth a cut
+            least = np.ceil(ROWS_PER_PART * np.exp2((2 + d) / 2) / self._publication)
+        return float(np.nan_to_num(least, nan=np.inf, posinf=np.inf))
 
     def most_children(self, n_nodes: int) -> int:
         # Axis by axis, with hidden nodes between: no more in all than the last ones and half as many before each.
@@ -303,11 +304,15 @@ class Grids(TreePartitioner):
 
     def split(self, kept: BoolArray, gate: Gate, label: str, price: Epsilon) -> IntArray:
         nodes = self._nodes[kept]
-        parts = self.parts(self.tree.estimate[nodes])
+        noisy = self.tree.estimate[nodes]
+        if price:  # one of several partitioners: its level may be untested
+            noisy = gate.counts(label, lambda: self.counts(nodes), price).values
         widths = self.tree.widths(nodes)
         most = max(2, MOST_CHILDREN // max(1, len(nodes)))
-        parts = np.minimum(parts, most)
-        n_axes = np.floor(np.log(most) / np.log(np.maximum(parts, 2)) + 1e-9).astype(np.int64)
+        parts = np.minimum(self.parts(noisy), most)
+        single, parts = parts < 2, np.maximum(parts, 2)
+        n_axes = np.floor(np.log(most) / np.log(parts) + 1e-9).astype(np.int64)
+        n_axes[single] = 1
         relative = np.where(widths > 1, widths / self.tree.cells, 0.0)[:, self._order]
         rank = np.empty_like(widths)
         order = self._order[np.argsort(-relative, axis=1, kind="stable")]

@@ -19,8 +19,7 @@ from discreet.synopses.boxes.tree.own import OwnPartitioner
 from discreet.synopses.boxes.tree.partitioners import ROWS_PER_PART, most_lines
 
 PARTITIONERS = ("binary", "median", "quantile", "uniform", "privtree", "density")
-#: Those that can take turns in one tree. "uniform" cannot: its tests are its sizes, at every level.
-MIXABLE = ("binary", "median", "quantile", "density", "privtree")
+#: Those that pay for splits. "uniform" does where others take turns with it; alone, its tests are its sizes.
 _PRIVATE = ("median", "quantile", "density")
 #: Shares of tests, splits and publication where none are given.
 SHARES = (Fraction(15, 100), Fraction(25, 100), Fraction(60, 100))
@@ -68,13 +67,7 @@ class TreeSettings:
         partitioner, shares, chosen = (options[name] for name in ("partitioner", "shares", "axis"))
         own = partitioner if isinstance(partitioner, OwnPartitioner) else None
         levels = _read_levels(partitioner)
-        kind = (
-            type(own).__name__ if own is not None
-            else levels[0] if len(levels) == 1
-            else "mixed" if levels
-            else partitioner
-        )  # fmt: skip
-        levels = levels if kind == "mixed" else ()
+        kind, levels = (levels[0], ()) if len(levels) == 1 else ("mixed", levels)
         auto_depth = options["max_depth"] == "auto"
         # Until the noisy number of rows is known, an automatic depth stands for the least that the settings need.
         depth = max(1, len(levels)) if auto_depth else options["max_depth"]
@@ -95,10 +88,6 @@ class TreeSettings:
         divided = usual if shares is None else read_shares(shares)
         if "privtree" in (kind, *levels) and not divided[0] + divided[1]:
             raise InvalidArgument("shares", shares, "something for the structure of the tree", "shares=(0.5, 0, 0.5)")
-        private = any(k in _PRIVATE or (k, chosen) == ("binary", "spread") for k in levels or (kind,))
-        private = private if own is None else own.paid
-        if private and not divided[1]:
-            raise InvalidArgument("shares", shares, "something for the cuts of the tree", "shares=(0.15, 0.25, 0.6)")
         if not isinstance(options["budget"], (str, OwnBudget)):
             raise InvalidType("budget", options["budget"], "a name or an OwnBudget", 'budget="geometric"')
         plain = {name: options[name] for name in ("budget", "leaf_means", "bits", "n_clusters", "axis")}
@@ -107,6 +96,8 @@ class TreeSettings:
             memory=memory_bytes(options["max_memory"]), own=own, levels=levels, auto_depth=auto_depth,
             **plain,
         )  # fmt: skip
+        if settings.pays_splits(chosen) and not divided[1]:
+            raise InvalidArgument("shares", shares, "something for the cuts of the tree", "shares=(0.15, 0.25, 0.6)")
         settings._check_leaves(MOST_LEAVES, f"small enough for {MOST_LEAVES} leaves", WIDE)
         return settings
 
@@ -116,11 +107,6 @@ class TreeSettings:
         if not self.levels:
             return (self.partitioner,) * self.max_depth
         return tuple(self.levels[min(i, len(self.levels) - 1)] for i in range(self.max_depth))
-
-    @property
-    def privtree(self) -> bool:
-        """True if PrivTree's rule decides on some nodes."""
-        return "privtree" in (self.partitioner, *self.levels)
 
     @property
     def roots_at(self) -> int | None:
@@ -146,7 +132,7 @@ class TreeSettings:
         first = min(most, self._grid_levels(epsilon, n_rows, n_axes))
         least = max(1, len(self.levels))
         last = (self.levels or (self.partitioner,))[-1]
-        depth = 2 if last == "uniform" else min(62, max(least, first + DEEPER.get(last, 2)))
+        depth = max(2, least) if last == "uniform" else min(62, max(least, first + DEEPER.get(last, 2)))
         if self.threshold is not None or not self.shares[0]:
             depth = max(least, min(depth, most))  # nothing but the depth bounds it
         while depth > least and not replace(deep, max_depth=depth)._pays(n_axes, epsilon):
@@ -203,6 +189,9 @@ class TreeSettings:
             return paid  # a rule of one's own says for each purchase what it pays
         for kind, price in zip(self.kinds, plan.splits, strict=True):
             n_cuts = self.n_quantiles if kind == "quantile" else 1
+            if kind == "uniform":
+                paid = paid and law_for(price).drawable
+                continue
             half = Fraction(price.amount) / (2 if axis == "spread" and kind in ("median", "quantile") else 1)
             paid = paid and (not price or half > least_price(n_cuts, most_lines(n_cuts), half))
         return paid
@@ -269,7 +258,7 @@ class TreeSettings:
     def _level_pays(self, kind: str, axis: str) -> bool:
         if self.own is not None:
             return self.own.paid
-        return kind in _PRIVATE or (kind, axis) == ("binary", "spread")
+        return kind in _PRIVATE or (kind, axis) == ("binary", "spread") or (kind == "uniform" and bool(self.levels))
 
     def first_test(self, epsilon: Epsilon, n_rows: float, n_axes: int, axis: str) -> int:
         """Return the first tested level: the largest s with F^s no more than the cells of a grid for these data.
@@ -286,6 +275,8 @@ class TreeSettings:
 
     def _grid_levels(self, epsilon: Epsilon, n_rows: float, n_axes: int, axis: str = "widest") -> int:
         most = self.most_leaves(n_axes)
+        if "uniform" in self.levels:  # a grid makes at once what others make in many levels
+            return self.levels.index("uniform") + 1
         if epsilon.infinite:
             return _levels_within(most, self.fan_out)
         whole = self.shares[2] + (self.shares[1] if self.pays_splits(axis) else 0)
@@ -313,17 +304,14 @@ class TreeSettings:
 
 
 def _read_levels(partitioner: Any) -> tuple[str, ...]:
-    """Return the names of a list of partitioners, checked; none if it is not a list."""
+    """Return the names of the partitioners, checked; one if it is not a list."""
     if isinstance(partitioner, (str, OwnPartitioner)):
-        return ()
+        return (partitioner if isinstance(partitioner, str) else type(partitioner).__name__,)
     fix = 'partitioner=["median", "median", "privtree"]'
     if not isinstance(partitioner, Sequence) or isinstance(partitioner, (bytes, bytearray, memoryview)):
         raise InvalidType("partitioner", partitioner, "a name, a list of names or an OwnPartitioner", fix)
     if not 0 < len(partitioner) <= _MOST_DEPTH:
         raise InvalidArgument("partitioner", list(partitioner), f"a name, or a list of 1 to {_MOST_DEPTH}", fix)
-    if len(partitioner) > 1:
-        for i, name in enumerate(partitioner):
-            checks.choice(f"partitioner[{i}]", name, MIXABLE)
     if "privtree" in partitioner[:-1]:
         expected = "a list in which privtree is last: it grows to its end"
         raise InvalidArgument("partitioner", list(partitioner), expected, fix)
