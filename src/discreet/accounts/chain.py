@@ -99,12 +99,9 @@ class Chain:
         return head in self._hashes
 
     def create(self, facts: dict[str, Any]) -> str:
-        """Make the file with its first line, durably; never touch an existing file.
-
-        It gets its name with that line in it: a killed program leaves no empty account, and no one opens half of one.
-        """
+        """Make the file with its first line, durably; never touch an existing file."""
         try:
-            with NewFile(self.path) as out:
+            with NewFile(self.path) as out:  # named when that line is in it: no one opens half an account
                 self._write(out.file.fileno(), facts)
                 self._disk.sync(out.file.fileno())
                 _name(cast(Path, out.temporary), self.path)
