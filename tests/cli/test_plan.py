@@ -124,6 +124,7 @@ def test_errors_fall_with_epsilon_and_with_rows(n: int, d: int) -> None:
             assert larger[row.method].error <= row.error
 
 
+@pytest.mark.slow
 def test_the_epsilon_for_a_target_reaches_it_and_less_does_not() -> None:
     target = 0.02
     found = outlook(5000, 2, target_error=target)

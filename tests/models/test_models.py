@@ -132,7 +132,7 @@ def test_intervals_hold_the_coefficients(epsilon: float) -> None:
     assert np.isfinite(found.low).all()
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 10.0])
+@pytest.mark.parametrize("epsilon", [0.5, pytest.param(10.0, marks=pytest.mark.slow)])
 def test_intervals_of_other_models_hold_on_rows_that_are_not_normal(epsilon: float) -> None:
     """With 40 tables, 95 % intervals hold fewer than 88 % of 120 coefficients or variances by chance once in 800 runs.
 

@@ -118,6 +118,7 @@ def test_every_method_is_tested_against_the_tree_in_pairs() -> None:
     assert found["mdlp"].difference.low > 0
 
 
+@pytest.mark.slow
 def test_the_test_keeps_its_level_if_nothing_differs() -> None:
     """Labels are coins, so no method is better. With 40 tables and five methods, Holm's 5 % fails 2 tables on average;
     more than 8 happen in one of 2,000 seeds, if the test keeps its level."""

@@ -61,7 +61,7 @@ def test_almost_without_noise_the_answers_are_the_weighted_counts(name: str) -> 
     assert "weighted rows" in repr(made)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "model")) for n in METHODS])
 def test_intervals_hold_the_weighted_count(name: str) -> None:
     """Of 16 intervals of 99 %, more than two fail with probability below 0.001."""
     table, failed = survey(), 0

@@ -324,8 +324,8 @@ def damaged(place: Path) -> Iterator[tuple[str, pa.Table]]:
     yield "was changed", made(good, required={"k": 2})
     yield "was changed", made(good, earlier=["sha256:0"])
     yield "format_version 3", made(good, format_version=1)
-    yield "damaged", made(good, required={"k": "many"})
-    yield "damaged", good.replace_schema_metadata({b"discreet.record": "{"})
+    yield "cannot be read: k must be", made(good, required={"k": "many"})
+    yield "cannot be read", good.replace_schema_metadata({b"discreet.record": "{"})
     yield "not a release record", good.replace_schema_metadata(None)
 
 

@@ -251,3 +251,14 @@ def test_a_workbook_of_a_hundred_thousand_rows_takes_three_seconds(tmp_path: Pat
     start = time.process_time()  # others may be using this machine
     digest(str(tmp_path / "t.xlsx"))
     assert time.process_time() - start < 3
+
+
+def test_a_parquet_file_whose_names_are_not_text_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    place = tmp_path / "odd.parquet"
+    pq.write_table(pa.table({"agename": [1, 2]}), place, compression="none", store_schema=False)
+    place.write_bytes(place.read_bytes().replace(b"agename", b"\xe0gename"))
+    with pytest.raises(DataSourceError, match="cannot be read as Parquet"):
+        engines.open(place)

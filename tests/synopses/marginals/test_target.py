@@ -137,6 +137,7 @@ def wide(seed=0, n=12_000):
     return np.column_stack([*columns, told]).astype(float), odds
 
 
+@pytest.mark.slow  # how well is measured; that the target is drawn by its chances is tried above
 def test_a_named_target_can_be_predicted_better_from_released_rows(monkeypatch):
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.metrics import roc_auc_score

@@ -134,9 +134,7 @@ class SqliteStore(common.Store):
         fresh: defaultdict[tuple[int, int], list[Post]] = defaultdict(list)
         places = {task: self._known(task) for task in {post.task for post in posts}}
         heads = {task: (held.number, self.ages.age(held.task)) for task, held in places.items()}
-        rows = [
-            (heads[p.task][0], p.key, p.checked, common.NEVER if p.for_ever else heads[p.task][1]) for p in posts
-        ]
+        rows = [(heads[p.task][0], p.key, p.checked, common.NEVER if p.for_ever else heads[p.task][1]) for p in posts]
         try:
             base.execute("begin immediate")
             outcomes = self._take(rows)

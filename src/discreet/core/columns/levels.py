@@ -79,8 +79,11 @@ def _read(column: Any, given: Any) -> tuple[Any, ...]:
         parts = numbers if len(numbers) == len(parts) else {name.strip(): held for held, _, name in told}
         if len(parts) < len(told) or "" in parts:
             raise _wrong(column, given, "intervals, each with a name of its own")
-    widths = isinstance(parts, (list, tuple)) and all(isinstance(p, (int, float)) and abs(p) < 1e100 for p in parts)
-    if widths and parts:
+    if (
+        isinstance(parts, (list, tuple))
+        and parts
+        and all(isinstance(p, (int, float)) and abs(p) < 1e100 for p in parts)
+    ):
         steps = sorted({int(p) if p == int(p) else p for p in parts})
         most = column.codes.longest if column.kind == "code" else column.high - column.low
         fits = column.kind not in ("integer", "time", "code") or all(isinstance(s, int) for s in steps)

@@ -61,7 +61,7 @@ class ParquetTable(Part):
         try:
             # An open file: of a path Arrow would first find out which file system it belongs to.
             return pq.ParquetFile(pa.OSFile(str(self.path)), buffer_size=_BUFFER, pre_buffer=False)
-        except (pa.ArrowException, OSError):
+        except (pa.ArrowException, OSError, UnicodeDecodeError):
             raise self._damaged() from None
 
     def _damaged(self) -> DataSourceError:

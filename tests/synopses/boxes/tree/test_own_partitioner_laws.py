@@ -42,7 +42,7 @@ class Stops(OwnPartitioner):
         return np.where(boxes.depth < 2, (boxes.lower[:, 0] == 0) | (boxes.depth < 1), boxes.estimate > 1)
 
 
-@pytest.mark.parametrize("row", [0.1, 0.9])
+@pytest.mark.parametrize("row", [0.1, pytest.param(0.9, marks=pytest.mark.slow)])
 def test_a_tree_with_a_stop_rule_of_its_own_loses_epsilon_and_no_more(row: float) -> None:
     """All outcomes of all draws on two neighbouring tables."""
 

@@ -50,7 +50,7 @@ class _Database(Part):
                 cursor.execute(text)
         with self._ask(f"select * {self._rows} limit 0") as reader:
             self._schema: pa.Schema = reader.schema
-        self.names = tuple(self._schema.names)
+            self.names = tuple(self._schema.names)  # which may not be text
 
     def _connected(self, address: Address) -> tuple[Any, tuple[type[Exception], ...]]:
         """Return a connection, and what it may raise."""

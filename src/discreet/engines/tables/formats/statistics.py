@@ -159,8 +159,9 @@ class StatisticsTable(Part):
             found: tuple[Mapping[str, Sequence[Any]], Any] = reader(
                 str(self.path), output_format="dict", disable_datetime_conversion=True, **given
             )
-            if not all(isinstance(name, str) for name in found[1].column_names):
-                raise ValueError("a column without a name")
+            known = found[1].readstat_variable_types.keys() & found[1].original_variable_types.keys()
+            if not all(isinstance(name, str) and name in known for name in found[1].column_names):
+                raise ValueError("a column without a name or a type")
         except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, *_DAMAGED):
             raise DataSourceError(
                 f"data: {self.label} cannot be read as a file of {self._program}; check the file and its permissions"
