@@ -115,6 +115,30 @@ def sealed() -> str:
     return table(["one report per request", "rate over direct", "processor time per report"], rows)
 
 
+def soak() -> str:
+    """Return what a soak came to: everything at once, with kills and full disks."""
+    held = results.read("soak")
+    checked, acts = held["checked"], held["acts"]
+    runs = sum(n for name, n in checked.items() if name.startswith("runs of the studio"))
+    reports = sum(n for name, n in checked.items() if name.startswith("reports"))
+    kills = ", ".join(f"{name} {n}" for name, n in sorted(held["kills"].items()))
+    grown = ", ".join(f"{name} {facts['mib_per_hour']:+.0f}" for name, facts in held["memory"].items())
+    broken = [name for name, well in held["promises"].items() if not well]
+    rows = [
+        ["reports acknowledged, each counted once", f"{reports:,}"],
+        ["entries of accounts", f"{checked['entries of accounts']:,} in {checked['accounts']} accounts"],
+        ["actions of a steward in the studio, and runs", f"{sum(acts['studio'].values()):,} and {runs:,}"],
+        ["files of commands, and releases from Spark",
+            f"{checked['files of commands']:,} and {checked['releases from Spark']:,}"],
+        ["processes killed with `kill -9`", f"{sum(held['kills'].values())} ({kills})"],
+        ["full disks", f"{held['full_disks']}"],
+        ["errors, each explained by a kill, a full disk or a limit", f"{sum(held['errors'].values()):,}"],
+        ["memory, MiB per hour within a life", grown],
+        ["promises broken", ", ".join(broken) or "none"],
+    ]  # fmt: skip
+    return table([f"{held['minutes']:g} minutes, seed {held['seed']}", "measured"], rows)
+
+
 def studio() -> str:
     """Return how long the pages of the studio take with a large table."""
     held = results.read("studio")

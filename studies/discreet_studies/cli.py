@@ -49,8 +49,9 @@ def run(*, name: str, quick: bool, out: Path, processes: int, plotly: bool, as_j
     absent = list(chosen.absent())
     if absent and not as_json:
         console.print(
-            f"Left out, because they are not downloaded: {escape(', '.join(absent))}. "
-            "[cyan]discreet data fetch --all[/] downloads them; DISCREET_DATA names another folder of tables."
+            f"Left out, because they are not here: {escape(', '.join(absent))}. [cyan]discreet data fetch --all[/] "
+            "downloads tables, and DISCREET_DATA names another folder of them; the page of the study says how to get "
+            "other programs."
         )
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:

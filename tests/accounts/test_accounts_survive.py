@@ -326,3 +326,23 @@ def test_of_many_who_create_an_account_one_does_and_the_others_find_it_whole(tmp
             future.result()
     assert len(made) == 1
     assert [place.name for place in tmp_path.iterdir()] == ["a.account"]
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["links", "no links"])
+def test_a_link_to_nowhere_is_not_replaced_by_a_new_account(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    """Its account may be back tomorrow, with all that was spent: also on a file system without hard links."""
+
+    def refused(*_: object) -> None:
+        raise PermissionError
+
+    if not links:
+        monkeypatch.setattr(os, "link", refused)  # as file systems of memory cards do
+    Account.create(tmp_path / "first.account", dataset="d", epsilon=1)
+    (tmp_path / "a.account").symlink_to(tmp_path / "moved" / "a.account")
+    for name in ("a.account", "first.account"):
+        with pytest.raises(DataSourceError, match="already exists"):
+            Account.create(tmp_path / name, dataset="d", epsilon=1)
+    assert (tmp_path / "a.account").is_symlink()
+    assert Account(tmp_path / "first.account").remaining == 1

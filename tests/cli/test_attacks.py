@@ -156,6 +156,13 @@ def test_an_anonymous_table_of_persons_is_attacked_as_it_is(visits: Path, tmp_pa
     assert told.exit_code == 0, told.output
     assert found["inference"]["verdict"] in page.read_text()
     assert "This page uses the raw table: keep it internal." in page.read_text()
+    held = json.loads((tmp_path / "attack.json").read_text())
+    for change, said in (
+        ({"format_version": 2}, "upgrade discreet"), ({"format": "other"}, "not a result"), ({"attacks": [1]}, "not a"),
+    ):  # fmt: skip
+        (tmp_path / "changed.json").write_text(json.dumps({**held, **change}))
+        with pytest.raises(FormatError, match=said):
+            run("report", visits / "safe.csv", "--attack", tmp_path / "changed.json", "-o", tmp_path / "no.html")
     (visits / "safe.csv").rename(visits / "other.csv")
     (visits / "safe.csv.guarantee.json").rename(visits / "other.csv.guarantee.json")
     assert run("report", visits / "other.csv", "--attack", tmp_path / "attack.json", "-o", page).exit_code == 0

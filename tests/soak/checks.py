@@ -32,7 +32,7 @@ from discreet.studio.runs.run import ENDED, Run
 Events = Sequence[Mapping[str, Any]]
 #: Seconds after a kill or a full disk in which a service may be away: it has to start, and others have to notice.
 AWAY = 60.0
-#: Seconds of a life in which a program loads what it needs, and the least seconds that are left then.
+#: Seconds of a life in which a program loads what it needs, at least, and the least seconds that are left then.
 WARM, LONG = 120.0, 60.0
 #: The most MiB per hour that memory may grow, where that comes to more than so many MiB in the longest life.
 GROWTH, LEAST = 30.0, 8.0
@@ -298,7 +298,9 @@ _LOGGED = re.compile(
     r"Collecting at |Open the address in a browser|Shuffling at |Tasks that use it name its public key|[0-9a-f]{64}$"
     r"|(maintenance failed: |forwarding failed: )?the store takes no reports at the moment: (database or )?disk"
     r"|the store takes reports again|a batch of task \w+ waits: status (None|503)"
-    r"|\[ERROR\] Unexpected exit from worker|(Error: )?data: process \d+ already keeps its reports|\s*$"
+    # granian says the last also of a worker that ended in time; one that did not is an error of `Service.stop`
+    r"|\[ERROR\] Unexpected exit from worker|\[WARNING\] Killing worker-1 after it refused to gracefully stop"
+    r"|(Error: )?data: process \d+ already keeps its reports|\s*$"
     r"|(Error: )?(data|output): cannot (keep|read|write) .*(disk is full|No space left on device|disk I/O error)"
 )
 
@@ -346,12 +348,14 @@ def ends(events: Events) -> list[str]:
 def slope(lives: Iterable[Sequence[tuple[float, float]]]) -> tuple[float, float, float]:
     """Return the growth that several lives share, in MiB per second, the seconds of the longest, and the mean MiB.
 
-    Each life has a level of its own; its first minutes are left out. Least squares.
+    Each life has a level of its own. Its first half is left out: pages load code when they are first asked for, and a
+    leak goes on. Least squares.
     """
     above = below = longest = 0.0
     held: list[float] = []
     for life in lives:
-        kept = np.array([(at, mib) for at, mib in life if at - life[0][0] >= WARM])
+        warm = max(WARM, (life[-1][0] - life[0][0]) / 2)
+        kept = np.array([(at, mib) for at, mib in life if at - life[0][0] >= warm])
         if len(kept) < 3 or kept[-1, 0] - kept[0, 0] < LONG:
             continue
         at, mib = kept[:, 0] - kept[:, 0].mean(), kept[:, 1] - kept[:, 1].mean()

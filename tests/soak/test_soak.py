@@ -302,6 +302,14 @@ def test_a_leak_is_found_and_breathing_is_not() -> None:
     assert "no life was long enough" in checks.flat({"studio": [_life(60, 0.0)]})[0][0]
 
 
+def test_the_committed_result_follows_from_its_series() -> None:
+    told = json.loads((TESTS.parent / "benchmarks" / "results" / "soak.json").read_text(encoding="utf-8"))
+    faults, memory = checks.flat(told["series"])
+    assert (told["memory"], told["promises"]["memory flat"]) == (memory, not faults)
+    assert told["plan"] == digest(plan(told["seed"], told["minutes"]))
+    assert all(told["promises"].values()) == (not told["faults"])
+
+
 def test_the_picture_has_every_service() -> None:
     told = {"minutes": 20, "series": {name: [_life(1200, 0.0)] for name in SERVICES},
             "memory": checks.flat({name: [_life(1200, 0.0)] for name in SERVICES})[1]}  # fmt: skip

@@ -244,12 +244,13 @@ def _text(facts: Any) -> str:
 
 
 def _name(new: Path, path: Path) -> None:
-    """Give a file its name; `FileExistsError` if another has it."""
+    """Give a file its name; `FileExistsError` if anything has it, be it a link to nowhere."""
     try:
         os.link(new, path)
-    except OSError:  # it exists, or the file system has no links
-        if path.exists():
-            raise FileExistsError from None
+    except FileExistsError:
+        raise
+    except OSError:  # the file system has no links: the name is taken first, and an empty file is no account
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         new.rename(path)
 
 

@@ -52,7 +52,7 @@ SHOWN = {
     "sketch-plan": sketch.show_plan, "distinct": sketch.show_bitmap, "overlap": sketch.show_overlap,
     "risk": tables.show_risk, "attack": tables.show_attack, "audit": evidence.show, "report": tables.show_report,
     "compare": tables.show_report,
-    "plan": plan.show, "ask": ask.show, "query": ask.show_bought,
+    "plan": plan.show, "ask": ask.show, "query": ask.show_answer,
 }  # fmt: skip
 for _kind in KINDS.values():
     _extra = {"list": evidence.listed} if _kind.name == "audit" else None

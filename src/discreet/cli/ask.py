@@ -64,7 +64,7 @@ def _show_groups(groups: Any, level: float) -> None:
         console.print(f"and {len(groups) - _MOST:,} more groups; use --json or -o for all")
 
 
-def show_bought(result: Any) -> None:
+def show_answer(result: Any) -> None:
     """Show the figures of `query` by group, or what they would cost."""
     told = result.figures
     if told.get("note"):

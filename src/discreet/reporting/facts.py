@@ -38,6 +38,7 @@ from discreet.core import (
     plural,
     promise_place,
     promises_nothing,
+    refuse_later,
     round_marks,
     second_number,
     unit_noun,
@@ -543,7 +544,12 @@ def _attached(file: str | Path, what: str, digest: str = "") -> list[dict[str, A
         raise DataSourceError(
             f"{what}: {str(file)!r} is not a JSON file; write one with 'discreet {what} --json'"
         ) from None
-    if not isinstance(facts, dict):
+    refuse_later(f"{what}: {str(file)!r}", facts, 1)
+    if (
+        not isinstance(facts, dict)
+        or facts.get("format", f"discreet.{what}") != f"discreet.{what}"
+        or not all(isinstance(each, dict) for each in facts.get("attacks", ()))
+    ):
         raise FormatError(f"{what}: {str(file)!r} is not a result of 'discreet {what} --json'")
     if facts.get("file_sha256", digest) != digest:
         raise FormatError(f"{what}: {str(file)!r} is about another file, {facts.get('file')}")

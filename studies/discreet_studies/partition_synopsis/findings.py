@@ -72,12 +72,14 @@ def over(found: Estimate, base: float) -> Estimate:
     >>> over(Estimate(3.0, 2.0, 4.0, 5), 2.0)
     50.000 [0.000, 100.000] (5 runs)
     """
-    return _six(Estimate(*(100 * (x / base - 1) for x in (found.mean, found.low, found.high)), found.runs))
+    mean, low, high = (100 * (x / base - 1) for x in (found.mean, found.low, found.high))
+    return _six(Estimate(mean, low, high, found.runs))
 
 
 def _six(found: Estimate) -> Estimate:
     """Return an estimate with six digits, as many as the results are kept with."""
-    return Estimate(*(float(f"{x:.6g}") for x in (found.mean, found.low, found.high)), found.runs)
+    mean, low, high = (float(f"{x:.6g}") for x in (found.mean, found.low, found.high))
+    return Estimate(mean, low, high, found.runs)
 
 
 def tree(

@@ -43,9 +43,10 @@ from discreet_studies.synthetic_tables.findings import (
 )
 from discreet_studies.synthetic_tables.tables import Table, absent, table
 
-#: Runs of each case: of Adult at ε = 1 (of its other forms and budgets, fewer), of the other tables, of the baselines,
-#: of peers. To add more, raise them and run the study again with the folder of its results (``--out``).
-ADULT_SEEDS, FEWER, SEEDS, BASELINE_SEEDS, PEER_SEEDS, QUICK_SEEDS = 20, 3, 4, 3, 3, 1
+#: Runs of each case: of the tables next to peers at ε = 1 (of Adult's other forms and budgets, fewer), of the other
+#: tables, of the baselines, of peers. To add more, raise them and run the study again with the folder of its results
+#: (``--out``).
+MANY, FEWER, SEEDS, BASELINE_SEEDS, PEER_SEEDS, QUICK_SEEDS = 20, 3, 4, 3, 3, 1
 MOST_CELLS = 10_000
 #: Adult's numbers as they are, are compared in so many equal parts; bins stay apart.
 PARTS = 64
@@ -55,7 +56,7 @@ def settings(quick: bool) -> list[Setting]:
     """Return every case, one setting per seed; seeds go slowest, so that a run that is stopped has all cases."""
     missing = set(absent())
     found: list[Setting] = []
-    for seed in range(QUICK_SEEDS if quick else max(ADULT_SEEDS, SEEDS)):
+    for seed in range(QUICK_SEEDS if quick else MANY):
         cases = [(OURS, *c) for c in CASES if seed < _seeds(*c)]
         if seed < BASELINE_SEEDS:
             cases += [
@@ -72,10 +73,10 @@ def settings(quick: bool) -> list[Setting]:
 
 
 def _seeds(data: str, epsilon: float, delta: float, target: int) -> int:
-    """Return how often a case is run: most often Adult at ε = 1 with income named."""
+    """Return how often a case is run: most often those that peers are measured on."""
     if not data.startswith("adult"):
-        return SEEDS
-    return ADULT_SEEDS if data == "adult-16" and epsilon == 1 and delta and target else FEWER
+        return MANY if data in ("flights", "forty") else SEEDS
+    return MANY if data == "adult-16" and epsilon == 1 and delta and target else FEWER
 
 
 def measure(setting: Setting) -> Numbers:

@@ -263,9 +263,9 @@ def refuse_later(what: str, facts: Any, known: int, field: str = "format_version
 def read_ledger(text: str | bytes, what: str, name: str, version: int) -> dict[str, Any]:
     """Read a ledger that is kept as JSON, if it is one of this format and version."""
     try:
-        facts = json.loads(text)
+        facts = read_json(text)
     except (ValueError, TypeError, RecursionError):
-        raise FormatError(f"not a {what} of Discreet: it is not JSON") from None
+        raise FormatError(f"not a {what} of Discreet: it is not JSON, or a field occurs twice") from None
     refuse_later(f"the {what}", facts, version, "version")
     if not isinstance(facts, dict) or (facts.get("format"), facts.get("version")) != (name, version):
         raise FormatError(f"not a {what} of Discreet: format and version must be {(name, version)}")

@@ -1,4 +1,4 @@
-"""The job `query`: buy figures from a table, written as SQL."""
+"""The job `query`: noisy answers to SQL questions about a table."""
 
 from dataclasses import replace
 from typing import Any
@@ -35,7 +35,7 @@ def _together(job: Any) -> None:
 
 KIND = Kind(
     name="query",
-    summary="buy figures from a table with SQL",
+    summary="answer questions in SQL with noise",
     help="Answer a SELECT statement from the rows of a table with noise: counts, sums, averages, variances and "
     "quantiles by group, all for one price. Every run draws new noise and is paid for again.",
     data=TABLE,

@@ -15,15 +15,15 @@ from discreet.synopses import QuerySession
 
 
 def run(job: Job) -> JobResult:
-    """Buy the figures, or explain what they would cost."""
+    """Answer the questions, or explain what they would cost."""
     check(job)
     given, place = job.parameters, job.places().get("table")
-    bought = _session(job, job.read_table())
+    session = _session(job, job.read_table())
     if given.get("explain"):
-        plan = bought.explain(given["query"], **_asked(job))
+        plan = session.explain(given["query"], **_asked(job))
         return JobResult(job, None, {}, {"query": given["query"], **plan.to_dict()}, plan)
     facts = {} if place is None else format_facts(place, job.read_domain(), **job.form)
-    answer = bought.sql(given["query"], **_asked(job))
+    answer = session.sql(given["query"], **_asked(job))
     table, promise = answer.to_arrow(float(given.get("level", 0.95))), answer.guarantee
     files = {} if place is None else {"table": place}
     if place is not None:

@@ -26,7 +26,7 @@ from discreet.synopses.marginals.mixture import Factor
 
 optimize = later("scipy.optimize")
 #: λ where the noise of a cell is as large as its rows; it falls with the square root of that ratio. Of 2.5, 5 and 10
-#: the best for classifiers on two generated tables at ε = 1; that it must grow with the noise was seen on four at 0.1.
+#: the best for classifiers on fourteen generated tables at ε = 1; that it must grow with noise was seen on four at 0.1.
 DRAWN = 5.0
 #: Steps of the fit, and how many numbers one may look at; more rows than that are not looked at.
 STEPS, LOOKED = 60, 6_000_000

@@ -1,4 +1,4 @@
-"""Figures that can be bought per group: how far a row moves them, which noise they get, and how sure they are.
+"""Figures that a session releases per group: how far a row moves them, which noise they get, and how sure they are.
 
 Groups are disjoint, so a row is in one of them, and one price pays for all (parallel composition). Each figure has one
 line at the gate. A person with at most r rows pays r times the price of a row, whichever groups these rows are in.
@@ -130,7 +130,7 @@ class Measure:
         return math.sqrt(self.law(column, price).variance)
 
     def take(self, rows: Rows, price: Price) -> Found:
-        """Buy it."""
+        """Release it."""
         raise NotImplementedError
 
 
@@ -257,7 +257,7 @@ class Mean(Measure):
         return float(high - low) / 2 * math.sqrt(2 * self.law(column, price).variance) / whole / max(rows, 1.0)
 
     def read(self, rows: Rows, price: Price) -> tuple[FloatArray, Law, _Centred]:
-        """Buy the vectors; return them in units of one row."""
+        """Release the vectors; return them in units of one row."""
         grid = _centred(rows.column, price)
         square = grid.whole * (self.size > 2)
         job = GroupSums(rows.groups, rows.at, float(grid.middle), float(grid.step), -grid.far, grid.far, square)

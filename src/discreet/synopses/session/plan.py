@@ -1,6 +1,6 @@
 """The plan of a purchase: which groups, which rows, which figures. Verbs, SQL and `explain` all make one.
 
-Everything here follows from arguments and schema. Rows are read when the plan is bought.
+Everything here follows from arguments and schema. Rows are read when the plan is carried out.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Plan:
         return all(name in self.edges and isinstance(self.known.column(name), Categorical) for name in unit.group)
 
     def take(self, opening: OpenRelease) -> dict[str, Found]:
-        """Buy every figure for an equal share of what the gate holds."""
+        """Release every figure for an equal share of what the gate holds."""
         groups, share = self.groups(opening.domain), opening.gate.left / len(self.measures)
         found = {}
         for name, measure in self.measures.items():
@@ -161,7 +161,7 @@ class Plan:
         return made
 
     def explained(self, price: Price, unit: str, charged: str, rows: float | None, step: float) -> QueryPlan:
-        """Return what would be bought for a price per row, and how wide its noise is (unknown if ``step`` is NaN)."""
+        """Return what would be released for a price per row, and how wide its noise is (unknown if ``step`` is NaN)."""
         share, lines = price / len(self.measures), []
         for measure, column in self.measured():
             law, error = measure.law(column, share), measure.error(column, share, rows)

@@ -40,7 +40,7 @@ _NO_KEYS = "(no key was selected)"
 
 
 class QuerySession:
-    """Buy figures from a table one by one, each charged to an account before rows are read.
+    """Ask a table for noisy figures one by one, each charged to an account before rows are read.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class QuerySession:
         Instead of ``epsilon``: the standard error that is wanted, or with ``of`` a share of that number or earlier
         answer. Means and variances need ``rows``, a public guess of the rows per group or an earlier count.
     ``explain=True``
-        Buy nothing: return what `explain` returns.
+        Spend nothing: return what `explain` returns.
 
     Privacy
     -------
@@ -245,7 +245,7 @@ class QuerySession:
         return found.ordered(asked.order, asked.limit) if isinstance(found, Answer) else found
 
     def explain(self, question: str, *arguments: Any, **how: Any) -> QueryPlan:
-        """Return price, unit, noise and expected error of a question, and buy nothing.
+        """Return price, unit, noise and expected error of a question, and spend nothing.
 
         Parameters
         ----------
@@ -288,7 +288,7 @@ class QuerySession:
         epsilon: Any = None, delta: Any = None, error: Any = None, of: Any = None, rows: Any = None,
         explain: bool = False, lookups: tuple[Lookup, ...] = (), **unknown: Any,
     ) -> Answer | QueryPlan:  # fmt: skip
-        """Charge the account, then read rows and buy every figure; or explain what would be bought."""
+        """Charge the account, then read rows and release every figure; or explain what that would cost."""
         if unknown:
             near = checks.nearest(next(iter(unknown)), _OPTIONS) or "epsilon"
             raise InvalidType("option", next(iter(unknown)), f"one of {', '.join(_OPTIONS)}", f"{near}=...")

@@ -300,6 +300,7 @@ def test_noise_of_a_test_may_be_as_wide_as_can_be_drawn_and_no_wider():
             r"from 0 to 62, got .deep.; try max_depth=.auto.",
         ),
         ({"partitioner": ["median", "privtree"], "shares": (0, 0, 1)}, "shares"),
+        ({"partitioner": ["uniform", "privtree"], "shares": (0, 0.4, 0.6)}, "shares"),  # tests pay for its structure
         ({"partitioner": ["binary", "median"], "shares": (0.5, 0, 0.5)}, "something for the cuts"),
     ],
 )

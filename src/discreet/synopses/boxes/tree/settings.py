@@ -86,7 +86,7 @@ class TreeSettings:
             cuts = checks.whole("fan_out", own.fan_out, low=2, high=1024) - 1
         usual = ABOVE_PRIVTREE if "privtree" in levels else HALVES.get(kind, SHARES)
         divided = usual if shares is None else read_shares(shares)
-        if "privtree" in (kind, *levels) and not divided[0] + divided[1]:
+        if "privtree" in (kind, *levels) and not divided[0] + (0 if levels else divided[1]):
             raise InvalidArgument("shares", shares, "something for the structure of the tree", "shares=(0.5, 0, 0.5)")
         if not isinstance(options["budget"], (str, OwnBudget)):
             raise InvalidType("budget", options["budget"], "a name or an OwnBudget", 'budget="geometric"')
