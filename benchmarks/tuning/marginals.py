@@ -6,8 +6,8 @@ NAME is a constant of `bins.py`, `choice.py`, `mixture.py`, `population.py`, `re
 `discreet.synopses.marginals`, tried one at a time; without any, the grid of `TRIED` is. Budgets are ε = 1 and 10 with
 δ = 1e-9, and a pure ε of 1. Tables are fourteen of `mixed_tables.py`. What is kept: the means over tables and
 seeds, for every value; that of today has its own line.
-A run with one constant keeps its own file, such as `marginals_target_weight.json`. `marginals_coarseness.json` and
-`marginals_tolerated.json` are earlier ones, on tables of the first family alone.
+A run with one constant keeps its own file, such as `marginals_target_weight.json` or `marginals_drawn.json` (ε = 1 with
+δ alone). `marginals_coarseness.json` and `marginals_tolerated.json` are earlier ones, on tables of the first family.
 """
 
 from __future__ import annotations
