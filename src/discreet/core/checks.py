@@ -335,11 +335,13 @@ def free_port(host: str, port: int) -> int:
     import socket
 
     try:
+        if not 0 <= port < 2**16:
+            raise OverflowError  # the lookup would take its remainder
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(place)
             return int(probe.getsockname()[1])
-    except (OSError, OverflowError) as error:
-        why = getattr(error, "strerror", None) or "no such port"
+    except (OSError, OverflowError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or "no such host or port"
         raise DataSourceError(f"cannot serve on {host}:{port} ({why}); name another with --port") from None

@@ -128,7 +128,7 @@ class DensityTree(Partitioner):
     def plot(self, depth: int = 4) -> Any:
         """Draw the tree: boxes as high as their rows, coloured by density. Not for publication.
 
-        Parameters, privacy as in `draw`. Needs Plotly (the extra ``plot``). Click a box to enlarge it.
+        Parameters and privacy are those of `draw`. Needs Plotly (the extra ``plot``). Click a box to enlarge it.
         """
         check_fitted(self, "tree_")
         return drawing.draw_figure(self, depth)

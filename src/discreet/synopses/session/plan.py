@@ -1,4 +1,4 @@
-"""The plan of a purchase: which groups, which rows, which figures. Verbs, SQL and `explain` all make one.
+"""The plan of a question: which groups, which rows, which figures. Verbs, SQL and `explain` all make one.
 
 Everything here follows from arguments and schema. Rows are read when the plan is carried out.
 """
