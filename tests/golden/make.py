@@ -427,19 +427,73 @@ def results(root: Path) -> None:
 
 
 def stores(root: Path) -> None:
-    """The store of a collector with reports in it."""
+    """Stores of collectors of every kind and of a shuffler, with reports in them."""
     from discreet.collector import open_store
     from discreet.collector.stores.base import Post
     from discreet.local.tasks import split_frame
+    from support.postgres import server
 
     task = dc.local.Task.from_json((root.parent / "tasks" / "plain.json").read_text())
-    store = open_store(root / "collected")
-    store.create(task)
     m = task.mechanism
-    for i in range(4):
-        frame = dc.local.write_frame(m, m.encode(COLOURS, rng=i).rows, key=bytes([i] * 16))
-        key, n, reports = split_frame(m.layout.size, frame)
-        store.commit([Post(task.digest, 0, key, n, reports)])
+    frames = [dc.local.write_frame(m, m.encode(COLOURS, rng=i).rows, key=bytes([i] * 16)) for i in range(4)]
+    posts = [Post(task.digest, 0, *split_frame(m.layout.size, frame)) for frame in frames]
+    for name, segments in (("collected", None), ("segmented", root / "segments")):
+        store = open_store(root / name, segments=segments)
+        store.create(task)
+        store.commit(posts[:3])
+        if segments is not None:
+            store.tidy(_at_once(store), all_of_it=True)
+        store.commit(posts[3:])
+        store.shut()
+    with server(fsync=True) as address:
+        store = open_store(address)
+        store.create(task)
+        store.commit(posts[:3])
+        store.tidy(_at_once(store), all_of_it=True)
+        store.commit(posts[3:])
+        store.shut()
+        (root / "postgresql.sql").write_text(_statements(address), encoding="utf-8")
+    _shuffled(root / "shuffled")
+
+
+def _at_once(store: Any) -> Any:
+    """Return what runs the statements of maintenance in a transaction of their own."""
+    return lambda work: store.commit([], work)
+
+
+def _statements(address: str) -> str:
+    """Return the tables of a store in PostgreSQL as statements that create and fill them."""
+    import psycopg
+
+    from discreet.collector.stores.postgres import _SCHEMA
+
+    lines = [_SCHEMA.strip(), "delete from fact;"]
+    with psycopg.connect(address, options="-c search_path=discreet") as base:
+        for name in ("task", "seen", "log", "state", "refused", "fact"):
+            for row in base.execute(f"select * from {name}"):
+                values = [f"'\\x{v.hex()}'::bytea" if isinstance(v, bytes) else psycopg.sql.quote(v) for v in row]
+                given = " overriding system value" if name in ("task", "log") else ""
+                lines.append(f"insert into {name}{given} values ({', '.join(values)});")
+    return "\n".join(lines) + "\n"
+
+
+def _shuffled(root: Path) -> None:
+    """The store of a shuffler: one batch that the collector does not have, and one frame that waits."""
+    from discreet.collector.stores.base import Post
+    from discreet.collector.stores.batches import BatchStore
+    from discreet.local.tasks import sealed_size
+
+    times = {"opens": "2026-01-01T00:00:00Z", "closes": "2099-01-01T00:00:00Z"}
+    given = {"per_day": 2, "wanted": 1000, "minimum": 10, **times}
+    mixed = dc.local.Shuffle(batch=3, honest=2, collector=_public(1), shuffler=_public(2))
+    task = dc.local.Task(dc.local.DirectResponse(2, COLOURS), name="mixed colours", shuffle=mixed, **given)
+    size = sealed_size(task.mechanism.layout.size)
+    posts = [Post(task.digest, 0, bytes([i] * 16), 1, bytes([i] * size), for_ever=True) for i in range(4)]
+    store = BatchStore(root)
+    store.create(task)
+    store.commit(posts[:3])
+    store.tidy(_at_once(store))
+    store.commit(posts[3:])
     store.shut()
 
 

@@ -91,6 +91,25 @@ def test_every_kind_within_a_format_has_a_golden_file() -> None:
     assert {column.kind for text in schemas for column in dc.Domain.from_toml(text).columns} == known
 
 
+def test_every_kind_of_store_has_a_golden_file_and_all_hold_the_same_reports() -> None:
+    from discreet.collector.stores import base, batches, postgres, sqlite
+
+    homes = {"SqliteStore": "collected/collected.sqlite", "PostgresStore": "postgresql.sql",
+             "BatchStore": "shuffled/shuffled.sqlite"}  # fmt: skip
+    assert {sqlite.SqliteStore, postgres.PostgresStore, batches.BatchStore} == _below(base.Store)
+    assert {kind.__name__ for kind in _below(base.Store)} == set(homes)
+    assert {f"stores/{home}" for home in homes.values()} < set(ANSWERS)
+
+    def counts(text: str) -> Any:
+        return dc.local.Counts.from_bytes(bytes.fromhex(text))
+
+    held = {name: told for name, told in ANSWERS.items() if name.startswith("stores/")}
+    all_of_them = counts(held["stores/collected/collected.sqlite"]["counts"]["0"])
+    assert counts(held["stores/postgresql.sql"]["counts"]["0"]) == all_of_them
+    (segment,) = (told for name, told in held.items() if "/segments/" in name)
+    assert counts(segment["0"]) + counts(held["stores/segmented/collected.sqlite"]["counts"]["0"]) == all_of_them
+
+
 def _below(kind: Any) -> set[Any]:
     return {each for one in kind.__subclasses__() for each in (one, *_below(one)) if one.__module__[:9] == "discreet."}
 
