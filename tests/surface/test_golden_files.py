@@ -114,8 +114,8 @@ def _below(kind: Any) -> set[Any]:
     return {each for one in kind.__subclasses__() for each in (one, *_below(one)) if one.__module__[:9] == "discreet."}
 
 
-def _later(name: str, folder: Path) -> Path:
-    """Write a golden file with a higher version of its format, sealed as its own writer would."""
+def _later(name: str, folder: Path, version: Any = 9) -> Path:
+    """Write a golden file with another version of its format, sealed as its own writer would."""
     import pyarrow.parquet as pq
 
     place, kind = GOLDEN / FORMATS[name], name
@@ -123,21 +123,21 @@ def _later(name: str, folder: Path) -> Path:
     if kind == "synopsis":
         table = pq.read_table(place)
         facts = json.loads(table.schema.metadata[b"discreet.synopsis"])
-        out.write_bytes(synopsis_file(table, synopsis=json.dumps({**facts, "format_version": 9}).encode()))
+        out.write_bytes(synopsis_file(table, synopsis=json.dumps({**facts, "format_version": version}).encode()))
         return out
     text = place.read_text(encoding="utf-8")
     if kind == "account":
         first = json.loads(text.partition("\n")[0].rpartition(" ")[0])
-        line = json.dumps({**first, "version": 9}, sort_keys=True, separators=(",", ":"))
+        line = json.dumps({**first, "version": version}, sort_keys=True, separators=(",", ":"))
         text = f"{line} {hashlib.sha256(line.encode()).hexdigest()}\n"
     elif kind == "page":
         from discreet.reporting.pages import carried
 
         facts = json.loads(carried.held(text, carried.FACTS))
-        text = carried.put(text, carried.FACTS, json.dumps({**facts, "format_version": 9}))
+        text = carried.put(text, carried.FACTS, json.dumps({**facts, "format_version": version}))
     else:
         facts = json.loads(text)
-        facts["version" if "version" in facts and "format_version" not in facts else "format_version"] = 9
+        facts["version" if "version" in facts and "format_version" not in facts else "format_version"] = version
         text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     out.write_text(text, encoding="utf-8")
     return out
@@ -179,6 +179,26 @@ def test_a_file_of_a_later_version_is_refused_in_plain_words(name: str, tmp_path
     ) as error:
         READERS[name](_later(name, tmp_path))
     assert str(error.value).endswith("; upgrade discreet")
+
+
+@pytest.mark.parametrize("version", [1.0, True, "1"])
+@pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"attack", "record", "task"}))  # a task is canonical JSON
+def test_a_version_that_is_not_a_whole_number_is_refused(name: str, version: Any, tmp_path: Path) -> None:
+    """In Python, 1.0 and True equal 1; another program would read such a file in another way."""
+    with pytest.raises(FormatError, match=r"version must be a whole number, got (1\.0|True|'1')"):
+        READERS[name](_later(name, tmp_path, version))
+
+
+def test_a_release_record_of_a_later_version_is_refused(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    from discreet.anonymity.release.record import META, ReleaseRecord
+
+    table = pq.read_table(GOLDEN / "histories" / "000001.record")
+    facts = {**json.loads(table.schema.metadata[META]), "format_version": 9}
+    pq.write_table(table.replace_schema_metadata({META: json.dumps(facts)}), tmp_path / "000001.record")
+    with pytest.raises(FormatError, match=r"cannot be read: it is of format version 9, .*; upgrade discreet"):
+        ReleaseRecord.load(tmp_path / "000001.record")
 
 
 def test_a_message_or_frame_or_store_of_a_later_version_is_refused(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from discreet.anonymity.growth.grid import Cells
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import Categorical, Column, IntArray, category_text, check_place, counted, write_whole
+from discreet.core import Categorical, Column, IntArray, category_text, check_place, counted, refuse_later, write_whole
 from discreet.engines.tables import same_key
 from discreet.errors import DataSourceError, DiscreetError, FormatError, SchemaError
 
@@ -161,6 +161,7 @@ class ReleaseRecord:
             raise FormatError(f"history: {str(path)!r} is not a release record")
         try:
             facts = json.loads(found)
+            refuse_later("it", facts, _FORMAT_VERSION)
             if (facts["format"], facts["format_version"]) != (_FORMAT, _FORMAT_VERSION):
                 raise FormatError(f"a release record this version can read has format_version {_FORMAT_VERSION}")
             record = cls(

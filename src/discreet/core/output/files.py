@@ -255,7 +255,9 @@ def read_json(text: str | bytes) -> Any:
 def refuse_later(what: str, facts: Any, known: int, field: str = "format_version") -> None:
     """Refuse what a later version of this package wrote: the number of its format is above the one that is known."""
     found = facts.get(field) if isinstance(facts, Mapping) else None
-    if isinstance(found, int) and found > known:
+    if found is not None and type(found) is not int:  # 1.0 and true equal 1 in Python, and nothing of ours writes them
+        raise FormatError(f"{what} is damaged: its {field} must be a whole number, got {found!r}")
+    if found is not None and found > known:
         told = f"{what} is of format version {found}, and this version of Discreet reads up to {known}"
         raise FormatError(f"{told}; upgrade discreet")
 

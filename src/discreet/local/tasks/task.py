@@ -241,6 +241,7 @@ class Task(DeclaredValue):
         if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
             raise FormatError(f"not a task of Discreet: the field 'format' must be {_FORMAT!r}")
         refuse_later("the task", facts, _VERSION, "version")
+        refuse_later("what its clients must know", facts, CLIENT, "client")
         for field, known in (("version", _VERSION), ("client", CLIENT)):
             if facts.get(field) != known:
                 raise FormatError(f"a task of {field} {facts.get(field)!r}: this library knows {field} {known}")

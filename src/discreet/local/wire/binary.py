@@ -90,7 +90,8 @@ def read(data: Any, kind: int) -> Message:
     if len(view) < _HEAD or bytes(view[:4]) != MAGIC:
         raise FormatError(f"not {wanted} of Discreet: the magic bytes are missing")
     if view[4] != VERSION:
-        raise FormatError(f"{wanted} of wire version {view[4]}: this library reads version {VERSION}")
+        more = "; upgrade discreet" if view[4] > VERSION else ""
+        raise FormatError(f"{wanted} of wire version {view[4]}: this library reads version {VERSION}{more}")
     if view[5] != kind:
         raise FormatError(f"not {wanted} of Discreet: it is {_KINDS.get(view[5], 'of an unknown kind')}")
     if view[6] & ~_SEEDED or view[7]:
