@@ -272,3 +272,33 @@ def test_what_is_neither_a_name_nor_a_class_of_ours_is_refused():
         tree("median", budget=object()).fit(ROWS)
     with pytest.raises(InvalidArgument, match="axis must be"):
         tree("median", axis="cyclic").fit(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("ask", "named"),
+    [
+        (lambda boxes, offers: offers.counts(-1, 2, offers.epsilon), "axis"),
+        (lambda boxes, offers: offers.counts(boxes.depth + 2, 2, offers.epsilon), "axis"),
+        (lambda boxes, offers: offers.counts(0.5, 2, offers.epsilon), "axis"),
+        (lambda boxes, offers: offers.counts([0, 0, 0, 0, 0], 2, offers.epsilon), "axis"),
+        (lambda boxes, offers: offers.counts(0, 0, offers.epsilon), "parts"),
+        (lambda boxes, offers: offers.quantiles(0, 2, offers.epsilon), "n_cuts"),
+        (lambda boxes, offers: offers.middles("x"), "axis"),
+    ],
+)
+def test_a_wrong_question_is_refused_by_name_before_it_is_charged(ask, named) -> None:
+    class Wrong(OwnPartitioner):
+        paid = True
+        left = None
+
+        def cut(self, boxes, offers):
+            before = offers.epsilon
+            try:
+                return ask(boxes, offers)
+            finally:
+                Wrong.left = offers.epsilon == before
+
+    rows = dc.datasets.s_like(1, random_state=0)
+    with pytest.raises(InvalidArgument, match=f"^{named} must be"):
+        dc.TreeSynopsis(1.0, rows.domain, Wrong(), max_depth=2, random_state=0).fit(rows.X)
+    assert Wrong.left

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from discreet.synopses.boxes.tree.growth import GrowingTree
 
 
+#: Parts of a box that are counted at once, at most.
+_MOST_PARTS = 1 << 16
+
+
 @dataclass(frozen=True)
 class Boxes:
     """The nodes of a level that are to be cut; one entry per node. All of it is public or released.
@@ -131,7 +135,7 @@ class Offers:
 
     def middles(self, axis: Any) -> Cuts:
         """Cut every box in the middle of an axis. Free: boxes are public."""
-        axis, tree = np.asarray(axis), self._own.tree
+        axis, tree = self._axes(axis), self._own.tree
         places = tree.lower[self._nodes, axis] + tree.width(self._nodes, axis) // 2
         return Cuts(axis, places, np.ones_like(self._nodes))
 
@@ -140,7 +144,8 @@ class Offers:
 
         Privacy: the exponential mechanism on ranks, in parallel over disjoint boxes; see `discreet.noise.quantiles`.
         """
-        (gate, label), axis = self._next("quantiles"), np.asarray(axis)
+        axis, n_cuts = self._axes(axis), checks.whole("n_cuts", n_cuts, low=1, high=self._own.fan_out - 1)
+        gate, label = self._next("quantiles")
         price = Epsilon(checks.budget("epsilon", epsilon))
         gate.check_price(label, price)
         return self._own.quantiles(self._nodes, axis, n_cuts, gate, label, price)
@@ -151,10 +156,22 @@ class Offers:
         Privacy: a row is in one part of one box, so one count changes by 1: discrete Laplace noise of scale 1/ε. A box
         of fewer cells has fewer parts; the others hold noise alone.
         """
+        axis, parts = self._axes(axis), checks.whole("parts", parts, low=1, high=_MOST_PARTS)
         gate, label = self._next("counts")
         price = Epsilon(checks.budget("epsilon", epsilon))
-        read = functools.partial(self._own.raw_counts, self._nodes, np.asarray(axis), parts)
+        read = functools.partial(self._own.raw_counts, self._nodes, axis, parts)
         return np.asarray(gate.counts(label, read, price).values.reshape(len(self._nodes), parts))
+
+    def _axes(self, axis: Any) -> IntArray:
+        """Check axes, before anything is charged: one per box, or one for all of them."""
+        found, last = np.asarray(axis), len(self._own.tree.domain.names) - 1
+        if found.dtype.kind not in "iu" or found.shape not in ((), self._nodes.shape):
+            raise InvalidArgument(
+                "axis", axis, f"a whole number for each of {len(self._nodes)} boxes", "boxes.depth * 0"
+            )
+        if found.size and not (found.min() >= 0 and found.max() <= last):
+            raise InvalidArgument("axis", axis, f"a column's place, 0 to {last}", "boxes.depth * 0")
+        return np.broadcast_to(found, self._nodes.shape).astype(np.int64)
 
     def _next(self, label: str) -> tuple[Gate, str]:
         if self._gate is None:
