@@ -14,7 +14,7 @@ from discreet.clustering.leaves.columns import (
     cluster_columns,
     distance_units,
     left_out,
-    noise_of_weights,
+    released_weights,
     view,
     within_values,
 )
@@ -195,7 +195,7 @@ def cluster_synopsis(
     if known is None and set(axes) <= set(seen.uncut):  # groups of a projection have means
         notes.append("none of these columns was divided, so the synopsis does not know where clusters are")
     shares = category_shares(synopsis, axes, centers, widths)
-    errors, doubtful = noise_of_weights(released, axes, centers, widths, weights)
+    weights, errors, doubtful = released_weights(released, axes, centers, widths, weights)
     note = "; ".join(filter(None, notes))
     return ClusterResult(centers, weights, found.cost, refined, note, axes, shares, errors, doubtful, suggestion)
 

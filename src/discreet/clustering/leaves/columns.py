@@ -143,26 +143,30 @@ def category_shares(
     return out
 
 
-def noise_of_weights(
-    synopsis: Synopsis, columns: Sequence[str], centers: FloatArray, units: FloatArray, weights: FloatArray
-) -> tuple[FloatArray, BoolArray]:
-    """Return the standard error of each cluster's weight, and whether that weight may be noise alone.
+def released_weights(
+    synopsis: Synopsis, columns: Sequence[str], centers: FloatArray, units: FloatArray, refined: FloatArray
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Return each cluster's weight, its standard error, and whether that weight may be noise alone.
 
-    A leaf belongs to the centre nearest to its representative; the error is that of the sum of their released counts. A
-    weight may be noise alone if it, or the sum as drawn, is within its noise of zero (one empty cluster in a hundred
-    exceeds that). Survivors of a cutoff count only by what they exceed a typical empty survivor. Post-processing.
+    A leaf belongs to the centre nearest to its representative; the weight is the sum of their released counts, which
+    are unbiased. ``refined`` counts are not: they move rows from sparse leaves to full ones. They are the weights only
+    where cells below a cutoff were not published. A weight may be noise alone if either sum is within its noise of zero
+    (one empty cluster in a hundred exceeds that). Survivors of a cutoff count only by what they exceed a typical empty
+    survivor. Post-processing.
     """
     placed, labels = _nearest_center(synopsis, columns, centers, units)
     if not placed.any():
-        return np.zeros(len(centers)), np.ones(len(centers), dtype=bool)
+        return refined, np.zeros(len(centers)), np.ones(len(centers), dtype=bool)
     errors = np.sqrt(mass_by(labels, synopsis.variances[placed].astype(np.float64), len(centers)))
     counts = synopsis.weights[placed].astype(np.float64)
-    hidden = synopsis.hidden
-    if hidden is not None and hidden.noise_alone >= 1:
+    hidden, weights = synopsis.hidden, refined
+    if hidden is None:
+        weights = np.maximum(mass_by(labels, counts, len(centers)), 0.0)
+    elif hidden.noise_alone >= 1:
         # Beyond its cutoff an empty cell's count falls off geometrically: scale, the mean of what it exceeds it by.
         counts = counts - (hidden.cutoff + math.sqrt(hidden.variance / 2))
     drawn = mass_by(labels, counts, len(centers))
-    return errors, (np.minimum(weights, drawn) <= EMPTY_UP_TO * errors) & (errors > 0)
+    return weights, errors, (np.minimum(refined, drawn) <= EMPTY_UP_TO * errors) & (errors > 0)
 
 
 def _nearest_center(
