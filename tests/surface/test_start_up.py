@@ -360,7 +360,7 @@ def test_what_is_prepared_covers_persons_dates_and_decimal_commas(stays: Path) -
     command = [sys.executable, "-m", "discreet", "prepare", "synopsis", "cluster", "anonymize"]
     told = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert [line.split()[0] for line in told.stdout.splitlines()] == ["synopsis", "cluster", "anonymize", "Kept"]
-    assert " ".join(told.stderr.split()).startswith("Compiling: up to 25 seconds per verb")
+    assert " ".join(told.stderr.split()).startswith("Compiling: up to 25 processor seconds per verb")
     assert "the first use of a method" not in told.stderr
     shared = ("people.csv", "--schema", "schema.toml")
     assert compiled(stays, COMMAND, "cluster", *shared, "--epsilon", "1", "-k", "auto", "-o", "c.csv") == []

@@ -39,7 +39,7 @@ _TIGHT = "[columns]\nage = {bounds = [0, 2000]}\nincome = {bounds = [0, 20000]}\
 #: Rows of the generated tables: small ones take other ways, which compile less.
 _ROWS = (40_000, 2_000)
 _PEOPLE = ("all", "stays")
-_TOLD = "Compiling: up to 25 seconds per verb, about 50 for all; about 10 if it was done before."
+_TOLD = "Compiling: up to 25 processor seconds per verb, 50 to 70 for all; about 10 if it was done before."
 _BUDGET, _DELTA = {"epsilon": 1.0}, {"delta": 1e-6}
 #: For each verb, the jobs that use its kernels: schema, parameters, and the name of the output.
 JOBS: dict[str, tuple[tuple[str, dict[str, Any], str], ...]] = {
@@ -75,7 +75,7 @@ def register(app: typer.Typer) -> None:
 def prepare(*, verbs: list[str] | None, as_json: bool) -> None:
     """Compile the fast code of verbs now, so that the usual first commands do not wait for it.
 
-    The first time, this takes up to 25 processor seconds per verb, about 50 for all. Rarer options still
+    The first time, this takes up to 25 processor seconds per verb, 50 to 70 for all. Rarer options still
     compile when they are first used. The code is kept in the cache folder of this user; copy that folder, or run this
     where an image is built.
     """

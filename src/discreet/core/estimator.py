@@ -65,7 +65,9 @@ class Estimator(EstimatorHtml):
         if (theirs or "sklearn.base" in sys.modules) and _join():
             return getattr(self, name)
         said = f"{type(self).__name__!r} object has no attribute {name!r}"
-        said += " before it is fitted; call fit(data) first" * (name.endswith("_") and not name.startswith("_"))
+        fitted = any(known.endswith("_") for known in vars(self))
+        if name.endswith("_") and not name.startswith("_") and not fitted:
+            said += " before it is fitted; call fit(data) first"
         said += ": a search would choose by raw rows; use sklearn.metrics with predict(X)" * (name == "score")
         raise AttributeError(said, name=name, obj=self)
 

@@ -56,8 +56,8 @@ def _table(path: str | Path, columns: Sequence[str], dialect: Dialect | None) ->
             marks = [mark for mark in ";\t|" if len(part.names) == 1 and odd in _parted(part.names[0], mark)]
             if marks and dialect is None:
                 raise SchemaError(
-                    f"{part.label} has no column {odd!r}: fields of its first line are parted by {marks[0]!r}; write "
-                    "commas, or say so in a schema where one is taken ('discreet schema' drafts it)"
+                    f"{part.label} has no column {odd!r}: fields of its first line are separated by {marks[0]!r}; "
+                    "write commas or a .txt file with one value per line, or give a schema to a verb that takes one"
                 )
             near = near_names(part, [odd])
             raise SchemaError(f"{part.label} has no column {odd!r}{near or '; check the name and the header'}")

@@ -247,6 +247,18 @@ def test_a_block_may_name_its_own_folder_again(tmp_path: Path) -> None:
     assert waited == [2]
 
 
+def test_a_table_that_replaces_a_release_says_that_both_count(tmp_path: Path) -> None:
+    people = dc.datasets.people(120)
+    history = ReleaseHistory(tmp_path / "people.history")
+    Mondrian(k=5, domain=people.domain).fit_transform(people.table.slice(0, 60), history=history).save(
+        tmp_path / "t.csv"
+    )
+    later = Mondrian(k=5, domain=people.domain).fit_transform(people.table, history=history)
+    with pytest.warns(dc.errors.DiscreetWarning, match=r"'t\.csv' replaces a table that counts as released"):
+        later.save(tmp_path / "t.csv")
+    assert len(history.entries) == 2
+
+
 def test_a_history_needs_a_name() -> None:
     with pytest.raises(InvalidArgument, match="history must be the path of a folder"):
         tree().fit_transform(TABLE, history="")

@@ -81,7 +81,7 @@ def test_files_of_all_kinds_and_python_give_the_same_items(tmp_path: Path) -> No
         assert bits(FlippedBitmap.load(out)) == bits(M.sketch(numbers)), file
     lost = run("sketch", "distinct", tmp_path / "b.csv", *common, "-o", tmp_path / "d.bin", catch=True)
     assert lost.exit_code != 0
-    assert "parted by ';'" in " ".join(str(lost.exception or lost.output).split())
+    assert "separated by ';'" in " ".join(str(lost.exception or lost.output).split())
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx"])

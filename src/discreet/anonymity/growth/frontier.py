@@ -104,12 +104,11 @@ def refuse_root(
     recursive = rules.l_kind == "recursive"
     name, value = max(whole.l.items(), key=lambda x: x[1] if recursive else -x[1])
     measured = f"the largest frequency is {value:.4g} times the tail" if recursive else f"it is {value:.4g}"
-    raise InvalidArgument(
-        "l_diversity",
-        rules.l_diversity,
-        f"within the {rules.l_kind} diversity of column {name!r} in the whole table ({measured})",
-        "a smaller l_diversity",
-    )
+    fix = f"l_diversity={int(value)}" if rules.l_kind == "distinct" else "a smaller l_diversity"
+    if not recursive and value < 2:
+        fix = f"'discreet schema check', which shows whether {name!r} can be read, or another sensitive column"
+    expected = f"within the {rules.l_kind} diversity of column {name!r} in the whole table ({measured})"
+    raise InvalidArgument("l_diversity", rules.l_diversity, expected, fix)
 
 
 def _fine_nodes(

@@ -91,10 +91,10 @@ def grow_outside(
     values = len(limits.share) if limits.l_on or limits.t_on else 0
     shape = CountShape(len(grids), grower.space.places.shape[1], values, criterion, grower.space.even)
     room = WORKERS * shape.nbytes
-    if values and room > max(memory, _ONE_NODE):
+    if values and rows.n > hand_over and room > max(memory, _ONE_NODE):  # fewer rows are not counted here
         most = max(memory, _ONE_NODE) // (room // values)
         raise InvalidArgument(
-            "sensitive", f"columns with {values} different values", f"columns with at most {most} in so large a table",
+            "sensitive", f"{values} different values", f"at most {most} different values in a table of {rows.n:,} rows",
             "fit(some_of_the_rows) and transform_file(all_rows, target)",
         )  # fmt: skip
     nodes = _grow_top(rows, grower, shape, hand_over, max(1, memory // room))

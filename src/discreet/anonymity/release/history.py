@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -39,7 +40,7 @@ from discreet.core import (
     write_whole,
 )
 from discreet.engines import check_target
-from discreet.errors import DataSourceError, FormatError, InvalidArgument, InvalidType
+from discreet.errors import DataSourceError, DiscreetWarning, FormatError, InvalidArgument, InvalidType
 
 try:
     import fcntl
@@ -182,6 +183,12 @@ class ReleaseHistory:
                     write_sealed(target, payload, sealed)
                     return
             self._check(record)
+            if any(str(target) in entry.places for entry in self.entries):
+                warnings.warn(
+                    f"{target.name!r} replaces a table that counts as released, and later tables are checked with both: "
+                    "name each release differently, or use 'discreet withdraw' before you replace one no one received",
+                    DiscreetWarning, stacklevel=3,
+                )  # fmt: skip
             try:
                 with NewFile(target) as out:
                     today, waits = date.today().isoformat(), str(out.temporary)
