@@ -185,8 +185,8 @@ class ReleaseHistory:
             self._check(record)
             if any(str(target) in entry.places for entry in self.entries):
                 warnings.warn(
-                    f"{target.name!r} replaces a table that counts as released, and later tables are checked with both: "
-                    "name each release differently, or use 'discreet withdraw' before you replace one no one received",
+                    f"{target.name!r} replaces a table that counts as released; later tables are checked with both. "
+                    "Name each release differently, or use 'discreet withdraw' before you replace one no one received",
                     DiscreetWarning, stacklevel=3,
                 )  # fmt: skip
             try:
