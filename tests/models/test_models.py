@@ -362,6 +362,18 @@ def test_predict_takes_what_fit_takes(tmp_path: Path) -> None:
     assert np.array_equal(clusters.predict(frame[["a", "b"]]), clusters.predict(frame))
 
 
+@pytest.mark.parametrize("kind", ["KMeans", "LinearRegression", "PCA", "DomainScaler"])
+def test_predict_names_the_column_that_is_missing(kind: str) -> None:
+    """Not numbers of columns: of a table with many, just the declared ones are needed."""
+    wide = people(300).assign(**{f"c{i}": 0 for i in range(40)})
+    domain = NUMBERS.select(["a", "b", "cost"])
+    made = dc.DomainScaler(domain) if kind == "DomainScaler" else getattr(dc, f"Private{kind}")(domain=domain)
+    use = getattr(made.fit(wide), "predict" if hasattr(made, "predict") else "transform")
+    assert len(use(wide[["a", "b", "cost"]])) == 300
+    with pytest.raises(SchemaError, match=r"the data frame has no column 'b'; it has 'a', 'cost'$"):
+        use(wide[["a", "cost"]])
+
+
 def test_a_person_in_the_index_or_left_out_is_named() -> None:
     frame = people(50).assign(who=np.arange(50) // 2)
     domain = dc.Domain({**{c.name: c for c in NUMBERS}, "who": {"role": "person"}}, unit=dc.Person("who", rows=2))

@@ -59,7 +59,7 @@ def _table(path: str | Path, columns: Sequence[str], dialect: Dialect | None) ->
                     f"{part.label} has no column {odd!r}: fields of its first line are parted by {marks[0]!r}; write "
                     "commas, or say so in a schema where one is taken ('discreet schema' drafts it)"
                 )
-            near = near_names(part, [odd])
+            near = near_names(part, [odd], names)
             raise SchemaError(f"{part.label} has no column {odd!r}{near or '; check the name and the header'}")
         places = [part.names.index(name) for name in names]
         if is_typed(part):

@@ -180,7 +180,7 @@ class PrivateModel(Declared, Estimator):
         source = engines.open(table(X), dialect=dialect_of(self.domain))
         axes = own.select(own.names[: len(own) - self._supervised])
         n, wanted = len(source.names), getattr(self, "n_features_in_")  # noqa: B009 - set by `note_columns`
-        if not (source.named and declared.named and set(axes.names) <= set(source.names)):
+        if not (source.named and declared.named):
             if n == wanted and self._supervised:
                 declared = declared.select([name for name in declared.names if name != own.names[-1]])
             elif n != wanted and not (n == len(declared) and self._supervised):  # the target is not looked at
