@@ -9,6 +9,9 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import discreet as dc
@@ -34,6 +37,10 @@ DECLARED = [
     ((-1.7e308, 1.7e308), None),
     (("a", 5), None),
     (("a", -5), (-6, -5)),
+    ((0, "120"), (0, 120)),
+    (("0.5", 120), (0.5, 120)),
+    (("0", "120"), (0, 120)),
+    ((0, "1,5"), (0, 1)),
     ((3, None), (3, 4)),
     ((float("nan"), 7), (0, 7)),
     ((0, float("inf")), (0, 1)),
@@ -74,6 +81,18 @@ def test_what_is_suggested_for_a_column_is_a_declaration_of_the_same(typed: Any,
     assert dc.Domain({"age": suggested}).names == ("age",)
 
 
+@pytest.mark.parametrize("typed", [
+    pd.Series(["u", "v"]), pd.Index(["u", "v"]), pd.CategoricalDtype(["u", "v"]), pd.Categorical(["u", "v", "u"]),
+    np.array(["u", "v"]), pl.Series(["u", "v"]), pl.Enum(["u", "v"]), pa.array(["u", "v"]),
+], ids=lambda typed: type(typed).__name__)  # fmt: skip
+def test_a_column_or_its_type_is_suggested_as_a_list_and_its_values_are_not_quoted(typed: Any) -> None:
+    """They may be the rows themselves."""
+    suggested = hint(dc.Domain, {"kind": typed})
+    assert "'u'" not in suggested
+    found = eval(suggested, {type(typed).__name__.lower(): typed})
+    assert set(dc.Domain({"kind": found}).column("kind").categories) == {"u", "v"}  # type: ignore[union-attr]
+
+
 #: What a mapping or a schema file says of a column, and what is suggested to stand there instead.
 KEYS = [
     ({"bounds": [90, 17]}, {"bounds": [17, 90]}),
@@ -86,6 +105,8 @@ KEYS = [
     ({"kind": "time", "bounds": ["late", "06:00"]}, {"bounds": ["00:00", "23:59:59"]}),
     ({"bounds": ["2010-12-31", "1920-01-01"]}, {"bounds": ["1920-01-01", "2010-12-31"]}),
     ({"bounds": ["f", "m"]}, {"categories": ["f", "m"]}),
+    ({"bounds": [0, "120"]}, {"bounds": [0, 120]}),
+    ({"bounds": ["0", "120"]}, {"bounds": [0, 120]}),
     ({"bounds": ["08:00", "18:30"]}, {"kind": "time", "bounds": ["08:00", "18:30"]}),
     ({"bounds": [0, 120, 3]}, None),
     ({"bounds": [0, 120], "role": "quasi"}, {"role": "quasi-identifier"}),

@@ -333,7 +333,7 @@ def test_pairs_differ_in_one_record(form: str, relation: str) -> None:
         ({"features": 3}, "features must be"),
         ({"workers": 0}, "workers must be"),
         ({"time_budget": 0}, "time_budget must be"),
-        ({"random_state": "x"}, "rng must be"),
+        ({"random_state": "x"}, "random_state must be"),
         ({"mechanism": lambda d, r: object()}, "features must be a function that turns a object"),
         ({"mechanism": lambda d, r, size: np.zeros(3), "batch": True}, "mechanism must be one that returns the"),
         ({"mechanism": lambda d, r, size: 3, "batch": True}, "mechanism must be one that returns a list"),

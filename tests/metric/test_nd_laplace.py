@@ -320,7 +320,7 @@ def test_empty_and_single_tables():
         ({"step": 1e-30}, "step must be"),
         ({"domain": {"x": (0, 10), "y": ["a", "b"]}}, "category_epsilon must be"),
         ({"domain": None}, "domain must be"),
-        ({"random_state": "x"}, "rng must be"),
+        ({"random_state": "x"}, "random_state must be"),
         ({"loss": "l1"}, "loss must be"),
     ],
 )

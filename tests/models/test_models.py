@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import discreet as dc
 from discreet.core.budget.prices import Epsilon, Rho
 from discreet.engines.passes.moments import COEFFICIENT, MOST_COEFFICIENT, UNIT, Design, MomentsPass
-from discreet.errors import BudgetExceeded, DiscreetError, SchemaError
+from discreet.errors import BudgetExceeded, DiscreetError, DiscreetWarning, SchemaError
 from discreet.models import logistic
 from discreet.models.moments import best_noise
 
@@ -360,6 +361,70 @@ def test_predict_takes_what_fit_takes(tmp_path: Path) -> None:
     clusters = dc.PrivateKMeans(2, math.inf, domain.select(["b", "a"]), random_state=1).fit(tmp_path / "t.csv")
     assert np.array_equal(clusters.predict(str(tmp_path / "t.csv")), clusters.predict(frame))
     assert np.array_equal(clusters.predict(frame[["a", "b"]]), clusters.predict(frame))
+
+
+def test_a_target_of_a_type_that_holds_no_category_is_refused_before_the_charge() -> None:
+    """Booleans and 0/1 are how scikit-learn's classifiers are often given their labels."""
+    frame = people(400)
+    X, ill = frame[["a"]], frame.cost > 15
+    texts = {"a": (0, 10), "ill": ["no", "yes"]}
+    for y in (ill, ill.astype(int), ill.to_numpy(), ill.astype("boolean"), pl.Series(ill.astype(np.uint8))):
+        ledger = dc.Ledger(epsilon=1)
+        model = dc.PrivateLogisticRegression(1.0, texts, ledger=ledger, random_state=0)
+        with pytest.raises(DiscreetError, match="y must be 'no' or 'yes', the declared categories of 'ill'") as refused:
+            model.fit(X, y)
+        assert not ledger.lines
+        fix = str(refused.value).partition("; try y=")[2].partition(" if ")[0]
+        model.fit(X, eval(fix, {"np": np, "y": y}))
+        assert np.mean((model.predict(X) == "yes") == ill) > 0.8
+    for declared in ([False, True], {"categories": [0, 1]}, ["0", "1"], ["false", "true"]):
+        for y in (ill, ill.to_numpy()) if "true" in declared else (ill, ill.astype(int)):
+            model = dc.PrivateLogisticRegression(math.inf, {**texts, "ill": declared}).fit(X, y)
+            assert model.moments_.values[0] == 400
+
+
+@pytest.mark.filterwarnings("default:the number of rows cannot be told from zero:UserWarning")
+def test_a_model_of_no_readable_row_says_so() -> None:
+    """Floats, lists and texts are not refused for what they hold: only released figures show that nothing was read.
+
+    False alarm: the noise of an empty table exceeds its limit with probability 1/100; seeded.
+    """
+    frame, texts = people(400), {"a": (0, 10), "ill": ["no", "yes"]}
+    ill, unread = frame.cost > 15, frame.assign(a="1,5")
+    for model, table, y in (
+        (dc.PrivateLogisticRegression(1.0, texts), frame[["a"]], ill.astype(float)),
+        (dc.PrivateLogisticRegression(1.0, texts), frame[["a"]], ill.tolist()),
+        (dc.PrivateLinearRegression(1.0, NUMBERS), frame.drop(columns="cost"), frame.town),
+        (dc.PrivateLinearRegression(1.0, NUMBERS, delta=1e-6), unread, None),
+        (dc.PrivatePCA(1.0, NUMBERS), unread, None),
+    ):
+        with pytest.warns(DiscreetWarning, match="cannot be told from zero") as told:
+            model.set_params(random_state=0).fit(table, y)
+        assert [each.filename for each in told] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dc.PrivateLinearRegression(1.0, NUMBERS, random_state=1).fit(frame)
+
+
+@pytest.mark.parametrize("series", [pd.Series, pl.Series])
+def test_one_column_is_no_table_of_features(series: Any) -> None:
+    model, frame = dc.PrivateLinearRegression(1.0, NUMBERS.select(["a", "cost"]), random_state=0), people(400)
+    X: Any = series(name="a", **{"data" if series is pd.Series else "values": frame["a"].to_numpy()})
+    with pytest.raises(DiscreetError, match=r"X must be a table with columns.*got 'Series'; try X=X.to_frame\(\)"):
+        model.fit(X, frame["cost"])
+    assert model.fit(X.to_frame(), frame["cost"]).n_features_in_ == 1
+
+
+@pytest.mark.parametrize("kind", ["KMeans", "LinearRegression", "PCA", "DomainScaler"])
+def test_predict_names_the_column_that_is_missing(kind: str) -> None:
+    """Not numbers of columns: of a table with many, just the declared ones are needed."""
+    wide = people(300).assign(**{f"c{i}": 0 for i in range(40)})
+    domain = NUMBERS.select(["a", "b", "cost"])
+    made = dc.DomainScaler(domain) if kind == "DomainScaler" else getattr(dc, f"Private{kind}")(domain=domain)
+    use = getattr(made.fit(wide), "predict" if hasattr(made, "predict") else "transform")
+    assert len(use(wide[["a", "b", "cost"]])) == 300
+    with pytest.raises(SchemaError, match=r"the data frame has no column 'b'; it has 'a', 'cost'$"):
+        use(wide[["a", "cost"]])
 
 
 def test_a_person_in_the_index_or_left_out_is_named() -> None:

@@ -300,6 +300,8 @@ class DeclaredValue(_Options):
 
 
 def _declare(cls: type[_Options], *, frozen: bool) -> None:
+    if "declared" in cls.__dict__:  # again, by scikit-learn's hooks once its base classes have come: see `Estimator`
+        return
     own: dict[str, Option] = {}
     own_code = set(cls.__dict__)
     for name, hint in inspect.get_annotations(cls).items():

@@ -274,7 +274,8 @@ def _positions(part: Part, domain: Domain) -> list[int]:
             if part.headed and other is not None:
                 available += f"; its first line has one field with {other!r} in it, so declare delimiter = {other!r} "
                 available += "under [source], or skip = 1 if that line belongs to no table"
-            raise SchemaError(f"{part.label} has no column {listed}; it has {available}{near_names(part, missing)}")
+            near = near_names(part, missing, wanted)
+            raise SchemaError(f"{part.label} has no column {listed}; it has {available}{near}")
     for name in wanted:
         if len(places[name]) > 1:
             shown = "" if part.headed and name not in domain.names else f" {name!r}"

@@ -59,7 +59,7 @@ def _table(path: str | Path, columns: Sequence[str], dialect: Dialect | None) ->
                     f"{part.label} has no column {odd!r}: fields of its first line are separated by {marks[0]!r}; "
                     "write commas or a .txt file with one value per line, or give a schema to a verb that takes one"
                 )
-            near = near_names(part, [odd])
+            near = near_names(part, [odd], names)
             raise SchemaError(f"{part.label} has no column {odd!r}{near or '; check the name and the header'}")
         places = [part.names.index(name) for name in names]
         if is_typed(part):

@@ -167,7 +167,7 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
         assumed = self._about_rows(X, ledger)
         rows, domain = read_rows(X, self._declared(X))
         numbers, categories = self._mechanisms(domain)
-        stream = noise.generator(self.random_state)
+        stream = noise.generator(self.random_state, "random_state")
         self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, assumed=assumed)
         if ledger is not None or users is not None:
             charge_rows(ledger, users, len(rows), self.guarantee_, period)
@@ -223,7 +223,7 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
         numbers, categories = self._mechanisms(domain)
         order = checks.choice("order", order, ORDERS)
         check_target(target, promised=True, source=source)
-        stream = noise.generator(self.random_state)
+        stream = noise.generator(self.random_state, "random_state")
         promise = self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, assumed=assumed, order=order)
         self.guarantee_ = with_format(promise, target, escape_formulas, csv_dialect, booking)
         charged = None
@@ -269,10 +269,9 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
                 raise InvalidArgument("domain", column.name, what, f"leaving {column.name!r} out")
         numeric = numeric_names(domain)
         categorical = {c.name: max(len(c.categories), 2) for c in domain if isinstance(c, Categorical)}
-        numbers = numeric_mechanism(self, domain) if numeric else None
+        numbers, given = numeric_mechanism(self, domain) if numeric else None, self.read_option("category_epsilon")
         if not categorical:
             return numbers, {}
-        given = self.category_epsilon
         if given is None:
             first = next(iter(categorical))
             expected = f"a budget: column {first!r} has categories, which have no distance"
@@ -318,7 +317,7 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
             parameters=parameters,
             domain=domain,
             assumptions=tuple(assumptions),
-            seeded=noise.generator(self.random_state).seeded if seeded is None else seeded,
+            seeded=noise.generator(self.random_state, "random_state").seeded if seeded is None else seeded,
         )
         return self.guarantee_
 

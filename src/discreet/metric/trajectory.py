@@ -186,7 +186,7 @@ class Trajectory(Declared):
         people, own = np.unique(names, return_inverse=True)
         if len(own) != len(rows):
             raise InvalidArgument("users", f"{len(own)} of them", f"one per row, {len(rows)}", "users=table['user']")
-        stream = noise.generator(self.mechanism.random_state)
+        stream = noise.generator(self.mechanism.random_state, "random_state")
         guarantee = self._guarantee(domain, numbers, point, order, stream.seeded)
         if ledger is not None:
             self.mechanism._set_guarantee(domain, numbers, {})

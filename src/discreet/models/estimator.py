@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -30,9 +32,10 @@ from discreet.core import (
 from discreet.core import options as shared
 from discreet.core.budget import Epsilon
 from discreet.engines.passes import UNIT, Design, MomentsPass
-from discreet.errors import InvalidArgument, InvalidType, SchemaError
+from discreet.errors import DiscreetWarning, InvalidArgument, InvalidType, SchemaError
 from discreet.models.moments import Moments, best_noise, gaussian_better, publish
 from discreet.synopses import OpenRelease, bind, check_release, method_options, note_columns, open_for, table
+from discreet.synopses.queries import empty_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,8 +102,12 @@ class PrivateModel(Declared, Estimator):
         if y is not None and isinstance(unit, Person) and unit.column not in getattr(X, "columns", (unit.column,)):
             said = f"X has no column {unit.column!r}, which says whose a row is; keep it in X, in a column of its own"
             raise SchemaError(f"{said} and not in the index, or call fit(table) with all declared columns")
-        rules = {"check": self._fits, "select": self._select, "gaussian": gaussian_better}
-        opening = open_for(self, both, **rules)
+
+        def fits(domain: Domain, epsilon: Any) -> None:
+            self._fits(domain, epsilon)
+            _check_labels(y, domain)
+
+        opening = open_for(self, both, check=fits, select=self._select, gaussian=gaussian_better)
         self._declared, self.domain_, self._weights = opening.declared, opening.domain, opening.weights
         self._design = design = Design(opening.domain)
         price = opening.gate.left * self._share
@@ -116,6 +123,8 @@ class PrivateModel(Declared, Estimator):
         if self._supervised and hasattr(self, "feature_names_in_"):
             noted.feature_names_in_ = noted.feature_names_in_[noted.feature_names_in_ != self.domain_.names[-1]]
             noted.n_features_in_ = len(noted.feature_names_in_)
+        if empty := empty_text(self.moments_.values[0] * opening.step, self.moments_.variance * opening.step**2):
+            warnings.warn(empty, DiscreetWarning, stacklevel=2)  # from released figures alone
         return self
 
     def _solve(self, opening: OpenRelease) -> tuple[dict[str, Any], list[FloatArray]]:
@@ -180,7 +189,7 @@ class PrivateModel(Declared, Estimator):
         source = engines.open(table(X), dialect=dialect_of(self.domain))
         axes = own.select(own.names[: len(own) - self._supervised])
         n, wanted = len(source.names), getattr(self, "n_features_in_")  # noqa: B009 - set by `note_columns`
-        if not (source.named and declared.named and set(axes.names) <= set(source.names)):
+        if not (source.named and declared.named):
             if n == wanted and self._supervised:
                 declared = declared.select([name for name in declared.names if name != own.names[-1]])
             elif n != wanted and not (n == len(declared) and self._supervised):  # the target is not looked at
@@ -248,9 +257,27 @@ def check_target(domain: Domain, expected: str, fix: str, categories: int) -> No
         raise InvalidArgument("target", last.name, f"the name of a column of {expected}", fix)
 
 
+def _check_labels(y: Any, domain: Domain) -> None:
+    """Refuse a target whose type, booleans or whole numbers, can be neither of its two categories.
+
+    Floats are not refused: pandas calls a column of texts so if all its rows are empty, and rows never cause an error.
+    """
+    last, kind = domain.columns[-1], str(getattr(y, "dtype", ""))
+    if not isinstance(last, Categorical) or not re.match(r"bool|u?int\d", kind.lower()):
+        return
+    texts = [c for c in last.categories if isinstance(c, str) and c.lower() not in ("true", "false")]
+    if len(texts) == 2 and np.isnan(checks.as_floats(np.array(texts, object))).all():
+        first, second = last.categories
+        test, sign = ("y", True) if "bool" in kind.lower() else ("y == 1", 1)
+        fix = f"y=np.where({test}, {second!r}, {first!r}) if {sign} stands for {second!r}"
+        raise InvalidType("y", kind, f"{first!r} or {second!r}, the declared categories of {last.name!r}", fix)
+
+
 def _joined(X: Any, y: Any, at: int | None, name: str | None) -> Any:
     """Put a target that was given apart into its column of the table."""
     X = table(X)
+    if hasattr(type(X), "to_frame"):
+        raise InvalidType("X", type(X).__name__, "a table with columns, not one column", "X=X.to_frame()")
     X = X.to_pandas() if hasattr(type(X), "to_pandas") else X
     named = hasattr(type(X), "assign")
     if not named and np.ndim(X if isinstance(X, np.ndarray) else 0) != 2:

@@ -421,7 +421,7 @@ def _shared(
     share = Fraction(1) if size_share is None else checks.probability("size_share", size_share)
     public = None if n_rows is None else _size(n_rows)
     _check_prices(wanted.pure, wanted.pure.shown, share, size_share, public)
-    return share, public, noise.generator(random_state)
+    return share, public, noise.generator(random_state, "random_state")
 
 
 def _check_prices(per_row: Epsilon, epsilon: Any, share: Fraction, size_share: Any, public: float | None) -> None:

@@ -35,6 +35,12 @@ def test_a_near_name_is_suggested_and_works_when_declared(tmp_path: Path, header
     dc.engines.open(table, dc.Domain({name: (0, 99999), "age": (0, 120)}))
 
 
+def test_a_column_that_is_declared_itself_is_not_suggested_for_another() -> None:
+    table, domain = pd.DataFrame({"x pos": [1]}), dc.Domain({"x pos": (0, 1), "y pos": (0, 1)})
+    assert refusal(table, domain) == "the data frame has no column 'y pos'; it has 'x pos'"
+    assert "did you mean 'ypos' for 'y pos'?" in refusal(table.assign(ypos=1), domain)
+
+
 def test_a_name_with_blanks_cannot_be_declared_and_is_to_be_renamed() -> None:
     """Of a CSV file blanks around names are not read."""
     table = pd.DataFrame([[1, 2]], columns=[" postcode ", "age"])

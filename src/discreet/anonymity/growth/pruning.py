@@ -69,7 +69,7 @@ def prune(
     ``settings`` are further arguments of `grow_tree`. ``random_state`` shuffles the records into folds.
     """
     n = bins.shape[1]
-    turn = np.argsort(noise.below(2**62, size=n, rng=random_state), kind="stable")
+    turn = np.argsort(noise.below(2**62, size=n, rng=noise.generator(random_state, "random_state")), kind="stable")
     fold = np.empty(n, np.int64)
     fold[turn] = np.arange(n) % folds
 

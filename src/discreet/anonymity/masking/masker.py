@@ -105,7 +105,7 @@ class Masker(Declared, Estimator):
         table = read_table(data, self.plan_)
         if table.n < 2:
             raise InvalidArgument("data", f"{table.n} usable rows", "at least two rows", "a larger table")
-        stream = noise.generator(delivery.random_state)
+        stream = noise.generator(delivery.random_state, "random_state")
         before = read_coordinates(data, table)
         empty = [g.name for g, column in zip(table.plan.grids, before, strict=True) if np.isnan(column).all()]
         if empty:

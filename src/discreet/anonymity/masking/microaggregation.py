@@ -234,7 +234,7 @@ class Microaggregation(Masker):
             **({} if self.grouping == "mdav" else {"grouping": self.grouping}),
             **({} if rows is None or self.grouping != "mdav" else {"block_rows": rows}),
         }
-        stream = noise.generator(delivery.random_state)
+        stream = noise.generator(delivery.random_state, "random_state")
         return masked_release(table, values, cells, delivery, stream, facts=facts, notes=notes, random=False)
 
     def _values(

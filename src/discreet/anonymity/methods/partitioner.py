@@ -202,7 +202,7 @@ class Partitioner(Declared, Estimator):
         """
         check_fitted(self, "n_features_in_")
         delivery = Delivery(output, random_state, order, identifiers, key)
-        stream = noise.generator(random_state)
+        stream = noise.generator(random_state, "random_state")
         table = self._capped(read_table(data, self.plan_), self._at_fit.most_rows, stream, history)
         return self._release(table, None, history, replace(delivery, random_state=stream))
 
@@ -211,7 +211,7 @@ class Partitioner(Declared, Estimator):
     ) -> Release:
         """Grow the partition on these records and release them. Parameters as in `transform`."""
         asked = Delivery(output, **delivery)
-        stream = noise.generator(asked.random_state)
+        stream = noise.generator(asked.random_state, "random_state")
         return self._release(*self._fit(data, history, stream), history, replace(asked, random_state=stream))
 
     def transform_file(
@@ -421,7 +421,7 @@ class Partitioner(Declared, Estimator):
             partition.settings["cuts"] = "blind"  # it comes before what is decided
         notes = self._notes()
         place = partition.route(table.bins) if place is None or len(place) < table.n else place
-        stream = noise.generator(delivery.random_state)
+        stream = noise.generator(delivery.random_state, "random_state")
         if records:
             if self._is_blind:
                 raise InvalidArgument("blind", True, "left out after the first release of a history", "blind=False")

@@ -154,7 +154,7 @@ class SampledGeneralization(Declared, Estimator):
         self, data: Any, target: Path, form: str, escape_formulas: bool = False, csv_dialect: str = "input"
     ) -> bytes:
         """Charge, draw, and book what was drawn; return the bytes of the file that is sealed."""
-        stream = generator(self.random_state)  # refused before the table is opened
+        stream = generator(self.random_state, "random_state")  # refused before the table is opened
         plan, ladders = self._settings(names_of(data, self.domain))
         told = format_facts(target, plan.domain, escape_formulas, csv_dialect)
         price = sampling_price(self.k, self.sample, self.delta)

@@ -66,10 +66,11 @@ def record_linkage(
     """
     names, truth, shown, rows = _read(original, released, columns)
     checks.whole("sample", sample, low=1)
+    stream = noise.generator(random_state, "random_state")
     points, published = _space(names, truth, shown, legend_of(released))
     kept = np.flatnonzero(~np.isnan(published).any(axis=1) & ~np.isnan(points[rows]).any(axis=1))
     if len(kept) > sample:
-        kept = kept[np.argsort(noise.below(2**62, size=len(kept), rng=random_state))[:sample]]
+        kept = kept[np.argsort(noise.below(2**62, size=len(kept), rng=stream))[:sample]]
     return linkage(points, published[kept], rows[kept])
 
 

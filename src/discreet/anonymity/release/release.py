@@ -231,7 +231,7 @@ def publish(
 
     ``earlier`` are the seals of the records that the cells were checked with.
     """
-    stream = noise.generator(delivery.random_state)
+    stream = noise.generator(delivery.random_state, "random_state")
     rows = np.flatnonzero(cells.of >= 0)
     suppressed = len(cells.of) - len(rows)
     found = rules.measure(cells.of, table.sensitive, table.persons)

@@ -44,7 +44,7 @@ def release_file(
     if delivery.identifiers == "hash" and plan.identifiers:
         check_key(delivery.key)
     source = engines.open(data, plan.domain)
-    stream = noise.generator(delivery.random_state)
+    stream = noise.generator(delivery.random_state, "random_state")
     first = _Pass(plan, partition.counter(plan) if isinstance(partition, LeavesOf) else Counter(plan))
     rows: Any = DriverRows(source, plan, partition, first.names)
     if source.remote and delivery.order == "shuffled":

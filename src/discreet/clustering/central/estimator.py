@@ -79,9 +79,9 @@ class Centers(Estimator, mixins=("ClassNamePrefixFeaturesOutMixin", "Transformer
 
 
 def matched(model: Any, source: engines.Source) -> engines.Source:
-    """Match a table with the columns of a fit; refuse another number of columns as scikit-learn does."""
+    """Match a table with the columns of a fit: by name, or refuse another number of columns as scikit-learn does."""
     n, by_name = len(source.names), source.named and model._declared.named
-    if n != model.n_features_in_ and not (by_name and set(model.domain_.names) <= set(source.names)):
+    if n != model.n_features_in_ and not by_name:
         what = f"{type(model).__name__} is expecting {model.n_features_in_} features as input"
         raise SchemaError(f"X has {n} features, but {what}")
     return bind(source, model._declared, model.domain_)

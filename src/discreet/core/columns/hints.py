@@ -26,9 +26,11 @@ def is_number(value: object) -> bool:
 
 
 def _finite(value: Any) -> float | None:
+    """Return the finite number that a value is, or that a text is the plain form of."""
+    plain = isinstance(value, str) and value.isascii() and "_" not in value
     try:
-        number = float(value) if is_number(value) else math.inf
-    except OverflowError:
+        number = float(value) if plain or is_number(value) else math.inf
+    except (OverflowError, ValueError):
         return None
     return number if math.isfinite(number) else None
 
@@ -92,6 +94,10 @@ def declaration_meant(declared: object) -> str:
         return repr({"kind": "integer", "bounds": ends})
     if isinstance(declared, np.ndarray) and declared.shape == (2,) and declared.dtype.kind in "iuf":
         return as_pair(repaired(*declared.tolist()))
+    held = getattr(declared, "categories", declared)  # of a dtype
+    way = next((name for name in ("to_list", "tolist") if hasattr(held, name)), None)
+    if way and hasattr(held, "__len__") and getattr(held, "ndim", 1) == 1:  # not its values: they may be rows
+        return f"{type(declared).__name__.lower()}{'.categories' * (held is not declared)}.{way}()"
     return "(0, 1)"
 
 
@@ -107,10 +113,13 @@ def spelled(error: InvalidArgument, declared: Any) -> InvalidArgument:
     words = bounds if isinstance(bounds, (tuple, list)) and all(isinstance(b, str) for b in bounds) else ()
     fix = error.fix
     if "bound" in error.name and words and not any(dates.day_number(b) is not None for b in words):
-        # Texts that are not dates: times of day, or categories.
+        # Texts that are not dates: times of day, numbers, or categories.
         timed = len(words) == 2 and all(dates.second_number(b) is not None for b in words)
+        numbers = len(words) == 2 and None not in map(_finite, words)
         meant = {"kind": "time", "bounds": list(words)} if timed else {"categories": list(words)}
-        if isinstance(declared, Mapping):
+        if numbers and not timed:
+            fix = repaired(*words)
+        elif isinstance(declared, Mapping):
             fix = fix if declared.get("kind") == "time" else ", ".join(f'"{k}": {v!r}' for k, v in meant.items())
         else:
             fix = repr(meant) if timed else repr(list(words))

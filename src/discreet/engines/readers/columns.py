@@ -99,7 +99,7 @@ def places_of(source: Source, part: Part, names: Sequence[str]) -> list[int]:
     known = part.names if not part.bare or source.domain is None else source.domain.names
     absent = [name for name in names if name not in known]
     if absent:
-        near = near_names(part, absent[:1])
+        near = near_names(part, absent[:1], names)
         raise SchemaError(f"{part.label} has no column {absent[0]!r}{near or '; check the names'}")
     twice = [name for name in names if list(known).count(name) > 1]
     if twice:

@@ -74,8 +74,11 @@ def separated_by(names: Sequence[str]) -> str:
     return next((mark for mark in SEPARATORS if len(names) == 1 and mark in names[0]), "")
 
 
-def near_names(part: Part, absent: Sequence[str]) -> str:
-    """Suggest names of a table that may be meant by missing names; nothing if its first line may be a record."""
+def near_names(part: Part, absent: Sequence[str], wanted: Sequence[str]) -> str:
+    """Suggest names of a table that may be meant by missing names; nothing if its first line may be a record.
+
+    A name that is wanted for itself is not suggested.
+    """
     if part.bare or (part.headed and (part.repeats or looks_like_a_record(part.names))):
         return ""
     if mark := separated_by(part.names):
@@ -83,7 +86,8 @@ def near_names(part: Part, absent: Sequence[str]) -> str:
         return f"; its fields seem to be separated by {SEPARATORS[mark]}: declare {declared}"
     if index := next((name for name in absent if name in getattr(part, "index_names", ())), None):
         return f"; {index!r} is its index: pass frame.reset_index()"
-    near = {name: found for name in absent[:3] if (found := nearest(name, part.names, beginnings=False)) is not None}
+    free = [name for name in part.names if name not in wanted]
+    near = {name: found for name in absent[:3] if (found := nearest(name, free, beginnings=False)) is not None}
     if blank := next((f"{found!r} to {name!r}" for name, found in near.items() if found != found.strip()), ""):
         return f"; rename {blank} in the table: no declared name begins or ends with a blank"
     said = ", ".join(f"{found!r} for {name!r}" for name, found in near.items())

@@ -62,7 +62,7 @@ def attribute_attack(
     (True, True)
     """
     level = float(checks.probability("confidence", confidence))
-    stream = noise.generator(random_state)
+    stream = noise.generator(random_state, "random_state")
     truth = records("originals", originals, least=2)
     outside = records("control", control, truth.shape[1], least=2)
     public = records("reference", reference, truth.shape[1], least=4)

@@ -176,7 +176,7 @@ def membership_attack(
     """
     kind = checks.choice("kind", kind, _KINDS)
     level = float(checks.probability("confidence", confidence))
-    stream = noise.generator(random_state)
+    stream = noise.generator(random_state, "random_state")
     inside = records("members", members, least=4)
     outside = records("non_members", non_members, inside.shape[1], least=4)
     public = None if reference is None else records("reference", reference, inside.shape[1])

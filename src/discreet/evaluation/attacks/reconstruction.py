@@ -182,7 +182,7 @@ def reconstruction_attack(
     (True, True)
     """
     level = float(checks.probability("confidence", confidence))
-    stream = noise.generator(random_state)
+    stream = noise.generator(random_state, "random_state")
     truth = records("originals", originals, least=2)
     given = records("released", released, truth.shape[1])
     if len(given) != len(truth):

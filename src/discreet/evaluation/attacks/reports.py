@@ -44,7 +44,7 @@ def best_guess(
     >>> found.attack.interval[0] < found.facts["bound"] and found.better_than_guessing
     True
     """
-    level, stream = float(checks.probability("confidence", confidence)), noise.generator(random_state)
+    level, stream = float(checks.probability("confidence", confidence)), noise.generator(random_state, "random_state")
     most = checks.whole("attacks", attacks, low=1)
     if len(reports) != len(values) or not len(values):
         expected = f"the {len(reports):,} values behind the reports, in their order"

@@ -261,7 +261,7 @@ def compare_tables(
     rule = checks.choice("edges", edges, ("even", "quantiles"))
     n_bins, most = checks.whole("bins", bins, low=2), checks.whole("max_rows", max_rows)
     n_triples, n_queries = checks.whole("triples", triples), checks.whole("queries", queries, low=1)
-    level, stream = float(checks.probability("confidence", confidence)), noise.generator(random_state)
+    level, stream = float(checks.probability("confidence", confidence)), noise.generator(random_state, "random_state")
     claim = _claim(release, epsilon, delta)
     n_shadows = checks.whole("shadows", shadows, low=4)
     written = None if domain is None else domain.source

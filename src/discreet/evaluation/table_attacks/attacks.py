@@ -270,7 +270,7 @@ def _some(n: int, most: int, stream: noise.Generator) -> IntArray:
 
 def _settings(attacks: Any, confidence: Any, random_state: Any) -> tuple[int, float, noise.Generator]:
     level = float(checks.probability("confidence", confidence))
-    return checks.whole("attacks", attacks, low=1), level, noise.generator(random_state)
+    return checks.whole("attacks", attacks, low=1), level, noise.generator(random_state, "random_state")
 
 
 # Columns are rows of one matrix. In an original row a category is its number, a missing one the number of categories; a

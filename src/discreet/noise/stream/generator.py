@@ -124,8 +124,8 @@ def _from_numpy(rng: np.random.Generator) -> Callable[[int], ByteArray]:
     return read
 
 
-def generator(rng: object = None) -> Generator:
-    """Return the stream that an ``rng`` or ``random_state`` argument denotes.
+def generator(rng: object = None, name: str = "rng") -> Generator:
+    """Return the stream that an ``rng`` or ``random_state`` argument denotes; ``name`` is what the user calls it.
 
     None is the operating system's entropy. A whole number or a generator of NumPy makes a *seeded* stream, which can be
     repeated.
@@ -144,17 +144,17 @@ def generator(rng: object = None) -> Generator:
     if isinstance(rng, np.random.RandomState):
         return generator(int(rng.randint(0, 2**63 - 1, dtype=np.int64)))
     if isinstance(rng, (bool, np.bool_)) or not isinstance(rng, (int, np.integer)):
-        raise InvalidType("rng", rng, "None (secure), a whole number (seeded) or a generator", "rng=None")
-    seed = checks.whole("rng", rng)
+        raise InvalidType(name, rng, "None (secure), a whole number (seeded) or a generator", f"{name}=None")
+    seed = checks.whole(name, rng)
     return Generator(_from_bit_generator(np.random.Philox(np.random.SeedSequence(seed))), seeded=True)
 
 
 # NumPy generators for simulation. No noise that protects people is drawn here.
 
 
-def root_of(rng: object = None) -> int:
+def root_of(random_state: object = None) -> int:
     """Draw the number that all streams of one simulation are derived from (`numpy_stream`)."""
-    return int.from_bytes(generator(rng).bytes(16).tobytes(), "little")
+    return int.from_bytes(generator(random_state, "random_state").bytes(16).tobytes(), "little")
 
 
 def numpy_stream(root: int, *place: int) -> np.random.Generator:

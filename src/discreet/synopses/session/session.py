@@ -125,7 +125,7 @@ class QuerySession:
         check_ledger(account)
         self.account, self.domain, self._table = account, domain, table
         # One stream for all questions: with one seed, noise of two answers must not be the same.
-        self._stream = generator(random_state)
+        self._stream = generator(random_state, "random_state")
 
     def __repr__(self) -> str:
         return f"QuerySession({', '.join(self._declared().names)}: {self.account!r})"
