@@ -236,6 +236,47 @@ def check_ledger(guarantee, say):
     for name, text in (("ledger", adds), ("draws", "each line pays for its noise")):
         say(name, CONTRADICTED if wrong[name] else HOLDS, "; ".join(wrong[name]) or text)
     if outside: say("external", NOT_CHECKED, f"charged by hand: {', '.join(outside)}")
+# ------------------------------------------------------------------------------------------- unit and neighbours in words
+NEIGHBOURS = {"syntactic": "none: a property of the released table", "local": "any two values of one user",
+              "shuffled": "one user's value replaced"}
+def declared_unit(domain):  # its name and what is declared of it; no name for rows
+    unit = (domain or {}).get("unit")
+    if unit in (None, "row"): return "", {}
+    names = [name for name in unit if name not in ("rows", "group", "per_group")] if isinstance(unit, dict) else []
+    good = len(names) == 1 and (unit.get("rows") == "auto" or is_whole(unit.get("rows"), 1)) and is_whole(unit.get("per_group", 1), 1)
+    need(good and misfit(unit.get("group", []), ["text"]) is None, "the declared unit is damaged")
+    return names[0], unit
+def drawn(lines):  # label, law and rows of every draw that states rows
+    for line in (line for line in lines if isinstance(line, dict)) if isinstance(lines, list) else ():
+        yield from drawn(line.get("parts"))
+        found = line.get("draws") if isinstance(line.get("draws"), list) else []
+        yield from ((line.get("label"), d.get("law"), d["rows"]) for d in found if isinstance(d, dict) and is_whole(d.get("rows")))
+def check_words(promise):
+    """Compare unit, neighbours and the rows of draws with the model and the declared unit."""
+    (noun, unit), facts, model, right = declared_unit(promise["domain"]), promise["parameters"], promise["model"], "one row"
+    if model == "syntactic":
+        counts, roles = facts.get("k_counts"), [c["role"] for c in (promise["domain"] or {}).get("columns", {}).values()]
+        plural = re.sub(r"(?<=[^aeiou])y$", "ie", noun) + "s"
+        if counts and ", by column " in counts: right = f"one {noun if counts.startswith(plural + ', by') else 'person'}"
+        rows = counts is None and part(facts, "required").get("k") is not None and not facts.get("output", "").startswith("changed")
+        need(not rows or not (noun or "person" in roles), "the declaration names persons, and k counts rows")
+    elif model == "central" and promise["domain"] is None: right = promise["unit"]
+    elif noun and model == "central":
+        each = f", at most {unit['per_group']:,} per {' and '.join(unit['group'])}" if unit.get("per_group") else ""
+        most = f"at most {unit['rows']:,} used{each}" if unit["rows"] != "auto" else "the number used is selected privately"
+        right = f"one {noun}, with all their rows ({most})"
+    if model != "local" and model != "shuffled": need(promise["unit"] == right, f"the unit is not {right}")
+    told = NEIGHBOURS.get(model, f"add or remove {right.partition(' (')[0]}")
+    need(promise["neighbours"] == told, f"the neighbours are not: {told}")
+    if model != "central" or unit.get("rows", "auto") == "auto": return
+    rows, copies = unit["rows"], part(facts, "weight").get("units", 1)
+    most = min(unit.get("per_group", rows), rows)
+    squares = rows // most * most**2 + (rows % most) ** 2
+    need(is_whole(copies), "the number of copies of a row is not one")
+    for label, law, stated in drawn(promise["ledger"]):
+        least = squares * copies**2 if law == "gaussian" else rows * copies
+        chosen = (label, law) == ("rows per person", "choice")  # persons are counted
+        need(stated >= least or chosen, f"the line {label} states noise for {stated} rows, and the unit needs {least}")
 # ------------------------------------------------------------------------------------------------------ reading tables
 ENCODINGS = {"utf-8": "utf-8-sig", "utf-16": "utf-16", "latin-1": "latin-1", "windows-1252": "windows-1252"}
 DIALECT = {"delimiter?": "words", "decimal?": "words", "encoding?": "words", "bom?": "any", "crlf?": "any"}
@@ -726,6 +767,8 @@ class Verdict:
         else: self.say(name, "seal", CONTRADICTED, "table or promise was changed after it was written")
     def check_rows(self, file):
         name, promise, binary = file.name, file.guarantee, any(d[:4] in (b"PAR1", b"PK\x03\x04") for d in file.tables)
+        if "mechanism" not in promise["parameters"] and promise["model"] != "metric": self.attempt(name, "promise", check_words, promise)
+        else: self.leave(file, "words", "unit, neighbours and price are not derived from the mechanism here")
         if binary and file.beside is None: self.leave(file, "numbers", "the numbers of a synopsis are not read here")
         elif binary:  # no signer vouches for a k, l or t that nobody may be able to count
             self.leave(file, "rows", "the rows of Parquet and Excel files are not read here", promise["model"] != "syntactic")

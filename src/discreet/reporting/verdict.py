@@ -28,7 +28,7 @@ from discreet.core import (
 )
 from discreet.engines import PARQUET
 from discreet.errors import DataSourceError, DiscreetError, FormatError
-from discreet.evaluation.promises import broken_facts, misshapen, recount, undeclared
+from discreet.evaluation.promises import broken_facts, misshapen, misstated, recount, undeclared
 from discreet.local import Counts, FlippedBitmap, Reports
 from discreet.local.wire import REPORTS, messages
 from discreet.reporting.artifacts import as_written, kind_of, known_dialect, read_released
@@ -180,6 +180,8 @@ def _ledger(promise: Guarantee, found: Findings) -> None:
         found.add("promise", False, "the unit or the neighbours are stated with a sentence of someone's own")
     if not all(map(str.isprintable, texts)):
         found.add("promise", False, "the unit or the neighbours hold marks that are not seen, or turn text around")
+    for said in misstated(promise):
+        found.add("promise", None if said.startswith("not checkable") else False, said)
     steps = sum(1 for top in promise.ledger for _ in top.walk())
     if promise.model == "syntactic":
         found.add("ledger", None, "does not apply: this promise has no privacy budget")

@@ -128,7 +128,8 @@ class Guarantee:
             line.check(self.accounting)
         if not isinstance(self.parameters, Mapping):
             raise InvalidType("parameters", self.parameters, "a mapping", "parameters={}")
-        object.__setattr__(self, "neighbours", self.neighbours or NEIGHBOURS[self.model])
+        whose = f"add or remove {self.unit.partition(' (')[0]}" if self.model == "central" else NEIGHBOURS[self.model]
+        object.__setattr__(self, "neighbours", self.neighbours or whose)
         # Through JSON and back: what cannot be written down cannot be promised, and no array can be kept by accident.
         object.__setattr__(self, "parameters", MappingProxyType(_plain("parameters", dict(self.parameters))))
         stated = [*self.assumptions, *(() if self.domain is None else self.domain.source.stated)]
