@@ -126,6 +126,7 @@ from .output.figures import large_delta as large_delta
 from .output.figures import rule_text as rule_text
 from .output.files import PROMISE_ENDING as PROMISE_ENDING
 from .output.files import STREAMS as STREAMS
+from .output.files import UPGRADE as UPGRADE
 from .output.files import NewFile as NewFile
 from .output.files import after_promise as after_promise
 from .output.files import cache_folder as cache_folder
