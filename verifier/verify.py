@@ -138,7 +138,11 @@ def part(value, name):  # an object inside an object, which may be absent
     need(isinstance(value.get(name), (dict, type(None))), f"{name} is not an object")
     return value.get(name) or {}
 # ---------------------------------------------------------------------------------------------------------- guarantees
+def refuse_later(value, known):  # what a later version wrote is not wrong, and cannot be checked here
+    found = value.get("format_version") if isinstance(value, dict) else None
+    if is_whole(found, known + 1): raise Unchecked(f"it is of format version {found}, and {known} is known here: upgrade")
 def checked_guarantee(value):
+    refuse_later(value, 2)
     fits(value, SHAPES["guarantee"], "the guarantee")
     need(list(value) == list(SHAPES["guarantee"]), "the fields of the guarantee are not in order")
     need(value["format"] == "discreet.guarantee" and all(map(is_text, value["assumptions"])), "it is not a guarantee")
@@ -149,10 +153,10 @@ def checked_guarantee(value):
         kept = fits(value["parameters"], SHAPES["parameters"], "what the table keeps").get("kept", {})
         need(("k" in kept) == ("unique" in kept), "kept states one of k and unique")
     return value
-def guarantee_file(data):
+def guarantee_file(data, alone=False):
     found = parsed(data)
     layouts = [json.dumps(found, indent=indent, ensure_ascii=False) + "\n" for indent in (None, 2)]
-    need(data.decode() in layouts, "it was changed: its layout is another")
+    need(data.decode() + "\n" * (alone and data[-1:] != b"\n") in layouts, "it was changed: its layout is another")
     return checked_guarantee(found)
 def seal(guarantee, payload):
     head = canonical({name: value for name, value in guarantee.items() if name != "digest"})
@@ -234,8 +238,50 @@ def check_ledger(guarantee, say):
     except Wrong as error: wrong["ledger"].append(str(error))
     adds = f"{len(lines)} lines add up to the stated {shown(total)} ({unit})"
     for name, text in (("ledger", adds), ("draws", "each line pays for its noise")):
-        say(name, CONTRADICTED if wrong[name] else HOLDS, "; ".join(wrong[name]) or text)
+        if wrong[name] or name == "ledger" or not outside:
+            say(name, CONTRADICTED if wrong[name] else HOLDS, "; ".join(wrong[name]) or text)
     if outside: say("external", NOT_CHECKED, f"charged by hand: {', '.join(outside)}")
+# ------------------------------------------------------------------------------------------- unit and neighbours in words
+NEIGHBOURS = {"syntactic": "none: a property of the released table", "local": "any two values of one user",
+              "shuffled": "one user's value replaced"}
+def declared_unit(domain):  # its name and what is declared of it; no name for rows
+    unit = (domain or {}).get("unit")
+    if unit in (None, "row"): return "", {}
+    names = [name for name in unit if name not in ("rows", "group", "per_group")] if isinstance(unit, dict) else []
+    good = len(names) == 1 and (unit.get("rows") == "auto" or is_whole(unit.get("rows"), 1)) and is_whole(unit.get("per_group", 1), 1)
+    need(good and misfit(unit.get("group", []), ["text"]) is None, "the declared unit is damaged")
+    return names[0], unit
+def drawn(lines):  # label, law and rows of every draw that states rows
+    for line in (line for line in lines if isinstance(line, dict)) if isinstance(lines, list) else ():
+        yield from drawn(line.get("parts"))
+        found = line.get("draws") if isinstance(line.get("draws"), list) else []
+        yield from ((line.get("label"), d.get("law"), d["rows"]) for d in found if isinstance(d, dict) and is_whole(d.get("rows")))
+def check_words(promise):
+    """Compare unit, neighbours and the rows of draws with the model and the declared unit."""
+    (noun, unit), facts, model, right = declared_unit(promise["domain"]), promise["parameters"], promise["model"], "one row"
+    if model == "syntactic":
+        counts, roles = facts.get("k_counts"), [c["role"] for c in (promise["domain"] or {}).get("columns", {}).values()]
+        plural = re.sub(r"(?<=[^aeiou])y$", "ie", noun) + "s"
+        if counts and ", by column " in counts: right = f"one {noun if counts.startswith(plural + ', by') else 'person'}"
+        rows = counts is None and part(facts, "required").get("k") is not None and not facts.get("output", "").startswith("changed")
+        need(not rows or not (noun or "person" in roles), "the declaration names persons, and k counts rows")
+    elif model == "central" and promise["domain"] is None: right = promise["unit"]
+    elif noun and model == "central":
+        each = f", at most {unit['per_group']:,} per {' and '.join(unit['group'])}" if unit.get("per_group") else ""
+        most = f"at most {unit['rows']:,} used{each}" if unit["rows"] != "auto" else "the number used is selected privately"
+        right = f"one {noun}, with all their rows ({most})"
+    if model != "local" and model != "shuffled": need(promise["unit"] == right, f"the unit is not {right}")
+    told = NEIGHBOURS.get(model, f"add or remove {right.partition(' (')[0]}")
+    need(promise["neighbours"] == told, f"the neighbours are not: {told}")
+    if model != "central" or unit.get("rows", "auto") == "auto": return
+    rows, copies = unit["rows"], part(facts, "weight").get("units", 1)
+    most = min(unit.get("per_group", rows), rows)
+    squares = rows // most * most**2 + (rows % most) ** 2
+    need(is_whole(copies), "the number of copies of a row is not one")
+    for label, law, stated in drawn(promise["ledger"]):
+        least = squares * copies**2 if law == "gaussian" else rows * copies
+        chosen = (label, law) == ("rows per person", "choice")  # persons are counted
+        need(stated >= least or chosen, f"the line {label} states noise for {stated} rows, and the unit needs {least}")
 # ------------------------------------------------------------------------------------------------------ reading tables
 ENCODINGS = {"utf-8": "utf-8-sig", "utf-16": "utf-16", "latin-1": "latin-1", "windows-1252": "windows-1252"}
 DIALECT = {"delimiter?": "words", "decimal?": "words", "encoding?": "words", "bom?": "any", "crlf?": "any"}
@@ -403,7 +449,7 @@ class Table:  # with its promise: roles, groups, and what is counted again
         by_persons = "k_counts" in self.promise and isinstance(self.unit, dict)
         if by_persons or "persons" in (asked_l.get("counts"), asked_t.get("counts")):
             need(least is None or min(map(len, tables)) >= least - 1e-6, f"{name} has fewer values in a group than required")
-            later.append("l and t count persons")
+            if asked_l or asked_t: later.append("l and t count persons")
             return []
         kind = asked_l.get("kind") or self.reached.get("l_kind") or "distinct"
         found, high = l_of(tables, kind, least), kind == "recursive"
@@ -589,7 +635,8 @@ class Page:
 # ---------------------------------------------------------------------------------------------------------- signatures
 class Signature:  # its fields are checked when it is read, its bytes by `check`
     def __init__(self, data):
-        self.value = value = fits(parsed(data), SHAPES["signature"], "the signature")
+        refuse_later(value := parsed(data), 1)
+        self.value = fits(value, SHAPES["signature"], "the signature")
         self.told, self.key = value["statement"], sha256(bytes.fromhex(value["public_key"]))
         need(value["format"] == "discreet.signature" and is_hash(value["signature"], 128), "it is not a signature")
     def bytes(self):
@@ -708,7 +755,7 @@ class Verdict:
         name, data, alone = file.name, file.payload, file.beside is None and file.payload.lstrip()[:1] == b"{"
         if file.stray: self.say(name, "file", CONTRADICTED, f"files in the folder are no part of the table: {', '.join(file.stray)}")
         if file.beside is not None or alone:
-            file.guarantee = self.attempt(name, "promise", guarantee_file, data if alone else file.beside)
+            file.guarantee = self.attempt(name, "promise", guarantee_file, data if alone else file.beside, alone)
         elif file.local:
             seeded = self.attempt(name, "checksum", messages, data)
             if seeded is not None: self.check_seed(name, seeded)
@@ -719,13 +766,15 @@ class Verdict:
         said, digest = plain(sentence(promise)), promise["digest"]
         self.promises.append({"file": name, "promise": said, "digest": digest, "nothing": nothing(promise)})
         self.attempt(name, "ledger", check_ledger, promise, lambda *words: self.say(name, *words))
-        self.check_seed(name, promise["seeded"])
+        self.check_seed(name, promise["seeded"], '"external": ' in json.dumps(promise["ledger"]))
         if alone: self.say(name, "seal", NOT_CHECKED, "the sealed file is not next to it")
         elif file.beside is None: self.say(name, "checksum", HOLDS, "it is identical to the file that was written")
         elif seal(promise, data) == promise["digest"]: self.say(name, "seal", HOLDS, "the table matches the seal")
         else: self.say(name, "seal", CONTRADICTED, "table or promise was changed after it was written")
     def check_rows(self, file):
         name, promise, binary = file.name, file.guarantee, any(d[:4] in (b"PAR1", b"PK\x03\x04") for d in file.tables)
+        if "mechanism" not in promise["parameters"] and promise["model"] != "metric": self.attempt(name, "promise", check_words, promise)
+        else: self.leave(file, "words", "unit, neighbours and price are not derived from the mechanism here")
         if binary and file.beside is None: self.leave(file, "numbers", "the numbers of a synopsis are not read here")
         elif binary:  # no signer vouches for a k, l or t that nobody may be able to count
             self.leave(file, "rows", "the rows of Parquet and Excel files are not read here", promise["model"] != "syntactic")
@@ -734,11 +783,13 @@ class Verdict:
         if columns is None or self.attempt(name, "domain", check_table, columns, promise) is None: return
         self.leave(file, "cells", "that every cell is one of its declaration is not checked here")
         if promise["model"] == "syntactic": self.attempt(name, "recount", Table(columns, promise).recount)
-    def check_seed(self, name, seeded):
+    def check_seed(self, name, seeded, outside=False):
+        if outside and not seeded: return self.say(name, "seed", NOTE, "not known: noise was drawn outside of Discreet")
         self.say(name, "seed", *((CONTRADICTED, "the noise was seeded: nothing is protected") if seeded else (HOLDS, "not seeded")))
     def read_signature(self, about, data):
         found = self.attempt(about, "signature", Signature, data)
         if found and all(found.value != other.value for _, other in self.signatures): self.signatures.append((about, found))
+        return found
     def check_signatures(self):
         for about, found in self.signatures:
             if self.attempt(about, "signature", found.check) is None: continue
@@ -757,7 +808,9 @@ class Verdict:
             by, other = ([found.key for found in held if found.listed(thing)[1]] for held in (self.good, self.others))
             if not by and other: self.say(thing.name, "signature", failed, signed)
             elif not by: self.say(thing.name, "signature", failed if unread or self.known else NOTE, unsigned)
-            signer = thing.facts["signer"] if isinstance(thing, Page) else None
+            inside, signer = (thing.inside, thing.facts["signer"]) if isinstance(thing, Page) else (None, None)
+            if inside and not unread and not inside.listed(thing)[1]:
+                self.say(thing.name, "signature", CONTRADICTED, "the signature in it is not about it: it was made for other files")
             if signer is not None and signer not in by + other:
                 self.say(thing.name, "signature", failed, f"the page says that key {signer} signs it, and no such signature is here")
     def compare_signed(self, about, found):
@@ -826,7 +879,7 @@ class Verdict:
         found = self.attempt(name, "page", Page, path, data)
         if found:
             self.pages.append(found)
-            if found.signature: self.read_signature(found.name, found.signature)
+            found.inside = self.read_signature(found.name, found.signature) if found.signature else None
         elif self.known: self.say(name, "page", CONTRADICTED, "it is not signed by a key that you named")
 def nothing(promise):  # a masked table keeps no rule
     reached = promise["parameters"].get("reached", promise["parameters"].get("required"))
@@ -843,7 +896,10 @@ def sentence(promise):
     if nothing(promise): return "nothing: no k, l or t, and no differential privacy."
     if promise["model"] == "syntactic":
         rules = [f"{n} = {amount(v)}" for n, v in rules.items() if v is not None]
-        return f"{', '.join(rules) or 'k = none'}; no differential privacy. Unit: {unit}."
+        names = promise["parameters"].get("quasi_identifiers", [])
+        by = ", ".join(map(called, names[:12])) + f" and {len(names) - 12} more" * (len(names) > 12)
+        by = f" Groups are formed by {by}." if names else ""
+        return f"{', '.join(rules) or 'k = none'}; no differential privacy. Unit: {unit}.{by}"
     epsilon = "infinite" if promise["epsilon"] == "inf" else promise["epsilon"]
     return (f"differential privacy in the {promise['model']} model, epsilon = {epsilon}, delta = {promise['delta']}. "
             f"Unit: {unit}; neighbours: {promise['neighbours']}.")
@@ -873,8 +929,11 @@ def verify(paths, page=None, account=None, keys=(), heads=()):
     names = [f"the owner of key {key[:16]}…{'' if made.known else ', who is unknown to you'}" for key in owners]
     signed = any(s.listed(file)[1] for s in made.others for file in made.files)
     how = "whose signature was not checked" if Ed25519PublicKey is None else "which are signed by a key that you did not name"
-    made.rests = ("That the noise was drawn as stated, and that the ledger is complete, cannot be seen in a file: it rests "
-                  f"on {' and '.join(names) or 'the maker of the files, ' + (how if signed else 'which are not signed')}.")
+    grouped = [file.guarantee["model"] == "syntactic" for file in made.files if file.guarantee]
+    unseen = ["the noise was drawn as stated, and that the ledger is complete"] * (False in grouped or not grouped)
+    unseen += ["others know no further columns than the quasi-identifiers, and that the rows are the true ones"] * (True in grouped)
+    whom = " and ".join(names) or "the maker of the files, " + (how if signed else "which are not signed")
+    made.rests = " ".join(f"That {what}, cannot be seen in a file: it rests on {whom}." for what in unseen)
     return made
 
 def main(words=None):

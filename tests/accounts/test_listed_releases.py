@@ -14,7 +14,7 @@ import discreet as dc
 from command_line import output
 from discreet.accounts import Account
 from discreet.accounts.book import Totals
-from discreet.errors import BudgetExceeded, FormatError, InvalidArgument
+from discreet.errors import BudgetExceeded, FormatError, InvalidArgument, SchemaError
 from discreet.jobs import Job
 from small_tables import write_table
 
@@ -199,3 +199,18 @@ def test_terms_that_no_release_has_are_refused(tmp_path: Path) -> None:
     free = {k: v for k, v in good.items() if k != "terms"}
     with pytest.raises(FormatError):  # a price of nothing needs terms
         totals.check(free)
+
+
+def test_perturbed_rows_are_refused_by_an_account_of_persons_before_it_is_charged(workdir: Path) -> None:
+    schema = '[columns.who]\nrole = "person"\n[columns.age]\nbounds = [0, 120]\n'
+    write_table(workdir, "who,age\n" + "a,35\nb,61\n" * 50, schema)
+    output("account", "create", "p.account", "--dataset", "patients", "--epsilon", "3", "--person", "who")
+    before = Path("p.account").read_bytes()
+    words = ("perturb", "people.csv", "--schema", "schema.toml", "--unit", "row", "--epsilon", "2", "--radius", "0.1",
+             "-o", "n.csv")  # fmt: skip
+    with pytest.raises(SchemaError, match=r"protects one person \(column 'who'\), the release one row"):
+        output(*words, "--account", "p.account")
+    assert (Path("p.account").read_bytes(), Path("n.csv").exists()) == (before, False)
+    output(*words)
+    with pytest.raises(SchemaError, match="protects one person"):
+        output("account", "add", "p.account", "n.csv")

@@ -228,3 +228,20 @@ def test_the_listing_says_what_was_released_and_a_refusal_what_was_asked_for(fol
         output(*RELEASE, "--epsilon", "1", "-o", "u.parquet")
     with pytest.raises(BudgetExceeded, match=r"^'GridSynopsis' needs epsilon 1"):
         dc.GridSynopsis(1, domain, ledger=dc.Account("p.account")).fit("people.csv")
+
+
+def test_a_signature_next_to_an_account_shows_that_it_was_cut(folder: Path) -> None:
+    output("key", "create", "office.key", "--no-passphrase")
+    figures(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
+    assert "not covered" in output("account", "verify", "p.account")
+    output("account", "sign", "p.account", "--sign", "office.key")
+    assert "the head signed 20" in output("account", "verify", "p.account")
+    whole = Path("p.account").read_bytes()
+    Path("p.account").write_bytes(whole + b'{"after":')
+    assert "last line is unfinished" in output("account", "verify", "p.account")
+    assert figures("account", "verify", "p.account")["unfinished_line"]
+    Path("p.account").write_bytes(b"".join(whole.splitlines(keepends=True)[:-1]))
+    assert "it was cut" in output("account", "verify", "p.account", code=1)
+    output("account", "create", "q.account", "--dataset", "others", "--epsilon", "3")
+    Path("q.account.signature.json").write_bytes(Path("p.account.signature.json").read_bytes())
+    assert "not a signature of this" in output("account", "verify", "q.account", code=1)

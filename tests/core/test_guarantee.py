@@ -35,8 +35,8 @@ def test_it_reads_like_a_sentence_an_auditor_could_sign(promise: dc.Guarantee) -
         "outcome is more than e^1 = 2.718 times as likely for one neighbour as for the other. The unit of privacy is "
         "one row. It was spent on size 0.03 (external); leaves 0.97 (parallel composition, the largest of early 0.5 "
         "(external), late 0.97 (parallel composition) (external)). It assumes that the bounds were declared "
-        "without looking at the data. The noise was drawn from the "
-        f"operating system's entropy. Made by Discreet {dc.__version__}."
+        "without looking at the data. The noise was drawn outside of Discreet, so how it was drawn is not known. "
+        f"Made by Discreet {dc.__version__}."
     )
 
 

@@ -903,3 +903,80 @@ def test_a_signature_is_not_called_a_page(here: Path) -> None:
     assert f"Page{here / 'p.html'}(openitinabrowser)" in told
     assert f"Signature{here / 'p.html.signature.json'}" in told
     assert told.count("openitinabrowser") == 1
+
+
+def test_a_promise_without_its_last_line_feed_was_changed(here: Path) -> None:
+    place = promise_place(here / "safe.csv")
+    place.write_bytes(place.read_bytes().rstrip(b"\n"))
+    assert "its layout is not the original one" in contradictions(judged(here, "safe.csv", key=""))
+    assert independent().verify([str(here / "safe.csv")]).code == 1
+
+
+def test_a_signature_that_was_copied_into_another_page_contradicts(here: Path) -> None:
+    signed = held((here / "s.html").read_text(encoding="utf-8"), SIGNATURE)
+    page = put((here / "u.html").read_text(encoding="utf-8"), SIGNATURE, signed)
+    (here / "u.html").write_text(page, encoding="utf-8")
+    for files in (["u.parquet"], ["s.parquet", "s.html", "u.parquet"]):
+        said = contradictions(judged(here, *files, key="", page="u.html"))
+        assert "u.html, signature: the signature in it is not about it" in said
+        theirs = independent().verify([str(here / file) for file in files], str(here / "u.html"))
+        assert any(a["about"] == "u.html" and a["result"] == "contradicted" for a in theirs.answers)
+
+
+def test_a_later_format_is_not_checkable(here: Path) -> None:
+    place = promise_place(here / "safe.csv")
+    (here / "safe.csv.signature.json").unlink()
+    place.write_text(place.read_text(encoding="utf-8").replace('"format_version": 2', '"format_version": 9'), "utf-8")
+    found = judged(here, "safe.csv", key="")
+    assert (found.code, "upgrade discreet" in str(found.to_dict())) == (2, True)
+    assert independent().verify([str(here / "safe.csv")]).code == 2
+
+
+def test_a_table_names_the_columns_of_its_groups_and_what_no_file_shows(made: Path) -> None:
+    found = judged(made, "safe.csv", key="")
+    assert re.search(r"Groups are formed by age, \w+", found.promises[0]["promise"])
+    assert "quasi-identifiers" in found.rests
+    assert "noise" not in found.rests
+    assert "noise" in judged(made, "u.parquet", key="").rests
+    both = judged(made, "safe.csv", "u.parquet", key="").rests
+    assert "noise" in both
+    assert "quasi-identifiers" in both
+    theirs = independent().verify([str(made / "safe.csv")])
+    assert "Groups are formed by age" in theirs.promises[0]["promise"]
+    assert "quasi-identifiers" in theirs.rests
+
+
+def test_noise_that_was_drawn_elsewhere_is_not_vouched_for(tmp_path: Path) -> None:
+    ledger = dc.Ledger(epsilon=1)
+    ledger.spend("a count of our own", 0.5)
+    promise = Guarantee.from_ledger(ledger, model="central")
+    assert "drawn outside of Discreet" in str(promise)
+    assert "entropy" not in str(promise)
+    (tmp_path / "p.json").write_text(promise.to_json(), encoding="utf-8")
+    found = judged(tmp_path, "p.json", key="")
+    assert [(a.result, a.detail[:21]) for a in found.answers if a.name == "draws"] == [
+        ("not checkable", "not checkable: 1 step")
+    ]
+    assert [a.result for a in found.answers if a.name == "seed"] == ["note"]
+    theirs = independent().verify([str(tmp_path / "p.json")])
+    assert (found.code, theirs.code) == (2, 2)
+    assert not [a for a in theirs.answers if a["check"] == "draws"]
+
+
+def test_hashed_persons_are_counted_and_nothing_else_was_promised(tmp_path: Path) -> None:
+    rows = "".join(f"{i // 2},{30 + i % 4},{'ab'[i // 2 % 2]}\n" for i in range(80))
+    (tmp_path / "t.csv").write_text("who,age,ill\n" + rows)
+    (tmp_path / "s.toml").write_text(
+        '[unit]\nperson = "who"\nrows = 2\n[columns.who]\nrole = "person"\n[columns.age]\nbounds = [0, 120]\n'
+        'role = "quasi-identifier"\n[columns.ill]\ncategories = ["a", "b"]\nrole = "sensitive"\n'
+    )
+    (tmp_path / "hk").write_text("a secret of many letters")
+    words = ["--schema", tmp_path / "s.toml", "--k", 5, "--hash-key", tmp_path / "hk"]
+    for more, code in (((), 0), (("--l", 2), 2)):
+        output("anonymize", tmp_path / "t.csv", *words, *more, "-o", tmp_path / "safe.csv", "--overwrite")
+        found = judged(tmp_path, "safe.csv", key="")
+        assert found.code == code, found.to_dict()
+        counted = [
+            a["result"] for a in independent().verify([str(tmp_path / "safe.csv")]).answers if a["check"] == "recount"
+        ]
+        assert counted == [["holds"], ["not checked"]][code // 2]

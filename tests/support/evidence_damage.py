@@ -349,7 +349,7 @@ def damaged(base: Base, others: list[Base], folder: Path, chance: random.Random)
 #: What each program checks, in the areas in which both must come to the same result (docs/evidence-format.md).
 _AREAS = {
     "file": ("file", "promise", "checksum", "seal", "ledger", "draws", "external", "seed", "domain", "recount", "cells",
-             "facts", "content", "weights", "mechanism", "numbers", "rows"),
+             "facts", "content", "weights", "mechanism", "numbers", "rows", "words"),
     "page": ("page", "text", "stated"), "signature": ("signature", "key", "files"), "guarantee": ("guarantee",),
     "account": ("account",), "head": ("head",),
 }  # fmt: skip
@@ -363,6 +363,7 @@ LEFT_OUT = {
     "numbers": {"file", "domain", "weights"},
     "mechanism": {"file", "mechanism", "checksum", "account"},
     "page": {"page", "text"},
+    "words": {"promise"},
 }
 
 Pair = tuple[str, str]

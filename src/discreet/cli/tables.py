@@ -193,7 +193,9 @@ def show_risk(result: Any) -> None:
         console.print(f"[bold red]Not met:[/] {escape(line)}")
     required = result.job.parameters.get("require")
     if required and not result.more:
-        console.print(f"[green]Met:[/] {escape(','.join(f'{k}={v:g}' for k, v in required.items()))}")
+        met = ",".join(f"{k}={v:g}" for k, v in required.items())
+        whom = f" (k counts {result.artifact.counted})" if "k" in required else ""
+        console.print(f"[green]Met:[/] {escape(met + whom)}", highlight=False)
     for note in result.artifact.notes:
         console.print(f"[bold yellow]Note:[/] {escape(note)}", highlight=False)
     measures("Risk", result.artifact.to_rows())

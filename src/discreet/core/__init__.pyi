@@ -10,6 +10,7 @@ from .arrays import IntArray as IntArray
 from .arrays import SmallIntArray as SmallIntArray
 from .arrays import WordArray as WordArray
 from .budget.guarantee import DECLARATION as DECLARATION
+from .budget.guarantee import NEIGHBOURS as NEIGHBOURS
 from .budget.guarantee import Guarantee as Guarantee
 from .budget.guarantee import add_up as add_up
 from .budget.guarantee import epsilon_to_zcdp as epsilon_to_zcdp
@@ -68,6 +69,7 @@ from .columns.stretches import place_on as place_on
 from .columns.stretches import stretches_of as stretches_of
 from .columns.unit import PERSON as PERSON
 from .columns.unit import PERSON_NEIGHBOURS as PERSON_NEIGHBOURS
+from .columns.unit import ROW as ROW
 from .columns.unit import Person as Person
 from .columns.unit import Unit as Unit
 from .columns.unit import plural as plural
@@ -124,6 +126,7 @@ from .output.figures import large_delta as large_delta
 from .output.figures import rule_text as rule_text
 from .output.files import PROMISE_ENDING as PROMISE_ENDING
 from .output.files import STREAMS as STREAMS
+from .output.files import UPGRADE as UPGRADE
 from .output.files import NewFile as NewFile
 from .output.files import after_promise as after_promise
 from .output.files import cache_folder as cache_folder

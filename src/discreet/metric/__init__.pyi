@@ -11,6 +11,7 @@ from .points.priv_unit import PrivUnit as PrivUnit
 from .rows import read_rows as read_rows
 from .sphere.globe import great_circle as great_circle
 from .sphere.spherical import SphericalLaplace as SphericalLaplace
+from .stated import restated as restated
 from .trajectory import Trajectory as Trajectory
 from .trajectory import TrajectoryReport as TrajectoryReport
 from .user_ledger import UserLedger as UserLedger

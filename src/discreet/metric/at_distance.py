@@ -111,6 +111,11 @@ class LatticeNoise:
     reading: float = 0.0
     read: str = ""
 
+    @classmethod
+    def apart(cls, radius: float) -> str:
+        """Return the neighbours at a radius, in words."""
+        return f"{cls.NEIGHBOURS.format(as_it_is(radius))} ({OTHER_DISTANCES})"
+
     @property
     def noise_law(self) -> LatticeLaw:
         """The law that noise is drawn from and that prices it."""
@@ -141,7 +146,7 @@ class LatticeNoise:
         return Spending(
             label=self.LABEL.format(as_it_is(radius)),
             law=self.noise_law,
-            neighbours=f"{self.NEIGHBOURS.format(as_it_is(radius))} ({OTHER_DISTANCES})",
+            neighbours=self.apart(radius),
             parameters=parameters,
             assumptions=tuple(assumptions),
         )

@@ -56,6 +56,9 @@ CATEGORY_EPSILON: Any = option(
     details="One number for all, or a dict by column.",
 )  # fmt: skip
 
+#: The neighbours of numbers in the local model.
+ANY_NUMBERS = "any two values of every number"
+
 #: The rule for missing values; no row is left out.
 MISSING_VALUES = (
     "missing and unreadable values are not told apart from others: whatever the rule 'missing' of a column is, a "
@@ -296,24 +299,23 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
     ) -> Guarantee:
         parts: list[tuple[str, Any]] = []
         parameters: dict[str, Any] = {"mechanism": self._name}
-        neighbours, assumptions = [], [PUBLIC_DOMAIN, MISSING_VALUES, *assumed]
+        numeric, assumptions = "", [PUBLIC_DOMAIN, MISSING_VALUES, *assumed]
         if numbers is not None:
             spending: Spending = numbers.spending
             parts.append((spending.label, spending.law))
-            neighbours.append(spending.neighbours)
+            numeric = spending.neighbours
             parameters.update(spending.parameters)
             assumptions += spending.assumptions
         parameters["order"] = order
         assumptions += [IN_ORDER] if order == "input" else []
         parts += [(f"category of {name!r}", law) for name, law in categories.items()]
         if categories:
-            neighbours.append("any two categories in each of the others")
             parameters["category_epsilon"] = {name: str(law.epsilon) for name, law in categories.items()}
         self.guarantee_ = Guarantee.of_law(
             Together(tuple(parts)),
             model=self.MODEL,  # type: ignore[arg-type]
             unit="one row",
-            neighbours="two values of one row: " + ", and ".join(neighbours),
+            neighbours=row_neighbours(numeric, bool(categories)),
             parameters=parameters,
             domain=domain,
             assumptions=tuple(assumptions),
@@ -349,6 +351,12 @@ def checked_domain(perturber: Perturber) -> Domain:
         given = type(perturber.domain).__name__
         raise InvalidType("domain", given, "a Domain with its columns", "Domain.box(0, [1, 1])")
     return released_columns(whole)
+
+
+def row_neighbours(numbers: str, categories: bool) -> str:
+    """Return the neighbours of a perturbed row in words, given those of its numbers, if it has any."""
+    parts = [numbers, "any two categories in each of the others" if categories else ""]
+    return "two values of one row: " + ", and ".join(filter(None, parts))
 
 
 def numeric_names(domain: Domain) -> list[str]:

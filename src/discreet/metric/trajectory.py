@@ -45,6 +45,12 @@ _FINENESS = 1024
 _FAR = 2**20
 #: Most steps of the test between two places of the box, with the noise.
 _MOST_STEPS = 2**46
+TRAJECTORY = "one user's trajectory"
+
+
+def trajectory_neighbours(places: str) -> str:
+    """Return the neighbours of a trajectory in words, given those of one of its places."""
+    return f"two trajectories of one length, at all times {places.partition(' (')[0]} or less"
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,8 +258,8 @@ class Trajectory(Declared):
         return Guarantee.of_law(
             self._law(numbers),
             model="metric",
-            unit="one user's trajectory",
-            neighbours=f"two trajectories of one length, at all times {spending.neighbours.partition(' (')[0]} or less",
+            unit=TRAJECTORY,
+            neighbours=trajectory_neighbours(spending.neighbours),
             parameters={
                 **facts,
                 "mechanism": "Trajectory of " + type(self.mechanism).__name__,

@@ -16,6 +16,7 @@ from discreet.anonymity.risk import legend_of, read_sets, reader_of
 from discreet.core import (
     DECLARATION,
     PROMISE_ENDING,
+    UPGRADE,
     Categorical,
     Domain,
     Guarantee,
@@ -28,7 +29,7 @@ from discreet.core import (
 )
 from discreet.engines import PARQUET
 from discreet.errors import DataSourceError, DiscreetError, FormatError
-from discreet.evaluation.promises import broken_facts, misshapen, recount, undeclared
+from discreet.evaluation.promises import broken_facts, misshapen, misstated, recount, undeclared
 from discreet.local import Counts, FlippedBitmap, Reports
 from discreet.local.wire import REPORTS, messages
 from discreet.reporting.artifacts import as_written, kind_of, known_dialect, read_released
@@ -121,7 +122,8 @@ def examine(path: Path) -> Findings:
         _examine(target, b"".join(payload_of(target)), found)
     except DiscreetError as error:
         check = "cells" if str(error).startswith(DECLARATION) else "file"
-        found.add(check, False, str(error).splitlines()[0])
+        later = str(error).endswith(UPGRADE)
+        found.add(check, None if later else False, "not checkable: " * later + str(error).splitlines()[0])
     except (OSError, UnicodeDecodeError, pa.ArrowException):  # their messages may quote data
         found.add("file", False, f"{target.name} cannot be read: it is damaged, or not what its name says")
     return found
@@ -142,7 +144,7 @@ def _examine(path: Path, data: bytes, found: Findings) -> None:
         _synopsis(path, found)
     elif kind == "promise":
         found.kind = "guarantee"
-        _promise(data, found)
+        _promise(data, found, alone=True)
         found.add("seal", None, "the sealed file is not next to it, so the seal was not checked")
     else:
         raise FormatError(
@@ -180,6 +182,8 @@ def _ledger(promise: Guarantee, found: Findings) -> None:
         found.add("promise", False, "the unit or the neighbours are stated with a sentence of someone's own")
     if not all(map(str.isprintable, texts)):
         found.add("promise", False, "the unit or the neighbours hold marks that are not seen, or turn text around")
+    for said in misstated(promise):
+        found.add("promise", None if said.startswith("not checkable") else False, said)
     steps = sum(1 for top in promise.ledger for _ in top.walk())
     if promise.model == "syntactic":
         found.add("ledger", None, "does not apply: this promise has no privacy budget")
@@ -194,7 +198,9 @@ def _ledger(promise: Guarantee, found: Findings) -> None:
         else:
             found.add("ledger", True, f"{told} up to the stated {decimal(promise.spent.exact)} ({promise.accounting})")
     said = "SEEDED: the noise can be reproduced; do not publish it" if promise.seeded else "not seeded"
-    found.add("seed", None if promise.seeded else True, said)
+    if promise.drawn_here is not True and not promise.seeded:
+        said = "not known: noise was drawn outside of Discreet"
+    found.add("seed", True if said == "not seeded" else None, said)
     named = promise.parameters.get("account")
     said = "the release names no account: no one adds it up with others about the same people"
     if isinstance(named, Mapping):
@@ -207,15 +213,15 @@ def _ledger(promise: Guarantee, found: Findings) -> None:
         found.add("draws", None, detail)
 
 
-def _promise(data: bytes, found: Findings) -> Guarantee:
-    """Read a promise strictly, including its layout."""
+def _promise(data: bytes, found: Findings, *, alone: bool = False) -> Guarantee:
+    """Read a promise strictly, including its layout; one that is not next to a table may lack the last line feed."""
     promise = Guarantee.from_json(data)
     odd = misshapen(promise.parameters, syntactic=promise.model == "syntactic")
     if odd:
         raise FormatError(f"the promise states {odd!r} in a form that cannot be read")
     found.guarantee = promise
     forms = {promise.to_json(indent=indent).encode() for indent in (None, 2)}
-    if data.removesuffix(b"\n") not in forms:
+    if (data.removesuffix(b"\n") if alone else data) not in {form + (b"" if alone else b"\n") for form in forms}:
         here, there = (json.dumps(told["domain"]) for told in (json.loads(data), promise.to_dict()))
         if here != there:
             raise FormatError(f"{DECLARATION}: they are not in the form in which they are written")

@@ -21,6 +21,7 @@ from discreet.accounts import Account, heads_of
 from discreet.core import (
     PROMISE_ENDING,
     SIGNATURE_ENDING,
+    UPGRADE,
     Guarantee,
     PublicKey,
     Signature,
@@ -49,8 +50,14 @@ _UNREADABLE = (
 )  # fmt: skip
 #: What no file can show.
 _RESTS = "That the noise was drawn as stated, and that the ledger is complete, cannot be seen in a file: it rests on"
+_RESTS_ON_K = (
+    "That others know no further columns than the quasi-identifiers, and that the rows are the true ones, cannot be "
+    "seen in a file: it rests on"
+)
 
 
+#: Columns that a promise names.
+_MOST = 12
 #: How accounts begin: no line is before the first.
 _FIRST_LINE = b'{"after":"' + b"0" * 64
 _CARRIED = f'name="{carried.FACTS}"'.encode()
@@ -142,7 +149,9 @@ def verify(
     case.sign(account)
     case.pages(account)
     case.account(account)
-    case.made.rests = f"{_RESTS} {case.vouches()}."
+    grouped = [found.guarantee.model == "syntactic" for found in case.found.values() if found.guarantee]
+    said = [_RESTS] * (False in grouped or not grouped) + [_RESTS_ON_K] * (True in grouped)
+    case.made.rests = " ".join(f"{each} {case.vouches()}." for each in said)
     return case.made
 
 
@@ -156,6 +165,7 @@ class _Case:
         self.texts: dict[Path, str] = {}
         self.facts: dict[Path, Any] = {}
         self.signatures: list[tuple[str, Signature]] = []
+        self.inside: dict[Path, Signature] = {}
         self.good: list[Signature] = []
         self.others: list[Signature] = []  # by keys that were not named, or not checked
         self.unread = False
@@ -179,14 +189,16 @@ class _Case:
             if path not in self.found:
                 self._read_file(path, shown(path.name))
 
-    def _read_signature(self, about: str, data: bytes | str) -> None:
+    def _read_signature(self, about: str, data: bytes | str) -> Signature | None:
         try:
             made = Signature.from_json(data)
         except FormatError as error:
-            self.add(about, "signature", False, str(error))
-            return
+            later = str(error).endswith(UPGRADE)
+            self.add(about, "signature", None if later else False, _OPEN * later + str(error))
+            return None
         if made not in [known for _, known in self.signatures]:
             self.signatures.append((about, made))
+        return made
 
     def read_page(self, path: Path) -> None:
         """Read a page, its facts and its signature."""
@@ -199,8 +211,8 @@ class _Case:
             self.add(about, "page", False if self.keys else None, f"{'' if self.keys else _OPEN}{said}")
             return
         self.facts[path], self.texts[path] = facts, text
-        if signature:
-            self._read_signature(about, signature)
+        if signature and (made := self._read_signature(about, signature)) is not None:
+            self.inside[path] = made
 
     def _read_file(self, path: Path, about: str) -> None:
         self.found[path] = Findings(path)
@@ -224,13 +236,14 @@ class _Case:
             epsilon = None if promise.epsilon is None else decimal(promise.epsilon)
             stated = {"file": _plain(path.name), "kind": found.kind, "epsilon": epsilon, "digest": promise.digest}
             empty = promises_nothing(promise)
-            self.made.promises.append({**stated, "promise": _plain(promise.sentence()), "nothing": empty})
+            said = _plain(promise.sentence()) + ("" if empty else _in_columns(promise))
+            self.made.promises.append({**stated, "promise": said, "nothing": empty})
         for check in (c for c in found.checks if c.name != "account"):  # see below
             alone = check.name == "seal" and check.holds is None
             self.add(about, check.name, check.holds, f"{_OPEN if alone else ''}{check.detail}")
         if found.seeded:
             self.add(about, "seed", False, "the noise was seeded: anyone who knows the seed can take it out")
-        elif found.held("ledger"):
+        elif found.held("ledger") and promise is not None and promise.drawn_here:
             self.add(about, "draws", True, "each line of the ledger pays for the noise that it states")
 
     # ---- signatures
@@ -262,6 +275,9 @@ class _Case:
                 said = f"it is not signed{' by a key that you named' * bool(self.keys)}"
                 said = "it is signed by a key that you did not name" if unnamed else said
                 self.add(shown(path.name), "signature", False if self.keys else None, said)
+            if path in self.inside and not self._covered(path, self.inside[path]):
+                said = "the signature in it is not about it: it was made for other files"
+                self.add(shown(path.name), "signature", False, said)
             if (signer := self.facts.get(path, {}).get("signer")) is not None and signer not in by + unnamed:
                 said = f"the page says that key {signer} signs it, and no such signature is here"
                 self.add(shown(path.name), "signature", False, said)
@@ -468,6 +484,13 @@ class _Case:
                 if names:
                     said = f"it states another {' and '.join(sorted(names))} than {about} had then"
                     self.add(shown(page.name), check, False, said)
+
+
+def _in_columns(promise: Guarantee) -> str:
+    """Name the columns in which k holds; of a long list, the first ones."""
+    names = list(promise.parameters.get("quasi_identifiers") or ()) if promise.model == "syntactic" else []
+    listed = ", ".join(map(shown, names[:_MOST])) + f" and {len(names) - _MOST:,} more" * (len(names) > _MOST)
+    return f" Groups are formed by {listed}." if names else ""
 
 
 def _other(stated: Any, value: Any) -> bool:

@@ -108,3 +108,24 @@ def test_numbers_have_an_order_in_a_csv_file_too(tmp_path: Path) -> None:
     words = frame.assign(cost=[f"c{v}" for v in frame.cost])
     words.to_csv(tmp_path / "w.csv", index=False)
     assert dc.anonymity.risk(tmp_path / "w.csv", ["age"], ["cost"]).sensitive["cost"].t_ordered is None
+
+
+def test_a_requirement_of_k_counts_persons_where_the_schema_names_them(tmp_path: Path) -> None:
+    """A release has no person column: its promise says how many persons a group has. Without one, that is not known."""
+    table, schema, safe = tmp_path / "t.csv", tmp_path / "schema.toml", tmp_path / "safe.csv"
+    table.write_text("age;zip;patient\n" + "".join(f"{30 + i % 2};100;{i // 3}\n" for i in range(60)))
+    schema.write_text(SCHEMA + 'patient = {role = "person"}\n')
+    assert run("anonymize", table, "--schema", schema, "-k", 5, "-o", safe).exit_code == 0
+    promised = json.loads((tmp_path / "safe.csv.guarantee.json").read_text())["parameters"]["reached"]["k"]
+    rows = json.loads(risk(safe, "--schema", schema, "--json").stdout)["k"]
+    assert promised < rows
+    met = risk(safe, "--schema", schema, "--require", f"k={promised}")
+    assert (met.exit_code, f"Met: k={promised} (k counts persons" in met.stdout) == (0, True)
+    for required in (f"k={rows}", f"prosecutor={1 / rows}"):
+        failed = risk(safe, "--schema", schema, "--require", required)
+        assert (failed.exit_code, " of persons is " in failed.stdout) == (1, True)
+    (tmp_path / "safe.csv.guarantee.json").unlink()
+    unknown = risk(safe, "--schema", schema, "--require", "k=2")
+    assert unknown.exit_code == 1
+    assert f"k of persons is not known, and at most {rows}" in " ".join(unknown.stdout.split())
+    assert "(k counts persons)" in risk(table, "--schema", schema, "--require", "k=2").stdout

@@ -272,7 +272,7 @@ def _text(case: Case) -> Objections:
     if promise["seeded"]:
         parts.append(" THE NOISE WAS SEEDED: this release can be undone and must not be published.")
     elif promise["ledger"]:
-        parts.append(" The noise was drawn from the operating system's entropy.")
+        parts.append(_source(json.dumps(promise["ledger"])))
     parts.append(
         f" Made by Discreet {promise['version']}" + (f", sealed {promise['digest']}." if promise["digest"] else ".")
     )
@@ -430,3 +430,15 @@ def seal(promise: dict[str, Any], *pieces: bytes) -> str:
     for piece in pieces:
         digest.update(piece)
     return "sha256:" + digest.hexdigest()
+
+
+def _source(ledger: str) -> str:
+    """Say where the noise came from: a line that was charged by hand has no draws."""
+    if '"external": true' not in ledger:
+        return " The noise was drawn from the operating system's entropy."
+    if '"draws": [' not in ledger:
+        return " The noise was drawn outside of Discreet, so how it was drawn is not known."
+    return (
+        " The noise was drawn from the operating system's entropy, except that of external steps, which was drawn "
+        "outside of Discreet."
+    )

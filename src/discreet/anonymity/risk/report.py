@@ -114,6 +114,13 @@ class RiskReport:
     population: dict[str, Any] | None = None
     households: dict[str, float] | None = None
 
+    @property
+    def counted(self) -> str:
+        """What the required k counts."""
+        if self.promised is not None:
+            return "persons, by the promise next to the file"
+        return "rows" if self.person is None else plural(self.called)
+
     def _repr_html_(self) -> str:
         title = f"Risk: {self.rows:,} rows in {self.classes:,} classes, k = {self.k:,}"
         return html.table(title, ["measure", "value", "meaning"], self.to_rows(), " ".join(self.notes))
@@ -145,6 +152,9 @@ class RiskReport:
         estimated = {name: None if (told := getattr(self, of)) is None else told[key] for name, of, key in _ESTIMATED}
         if name in estimated:
             return {name: estimated[name]}
+        if self.promised is not None and name in ("k", "prosecutor"):  # a group has no more persons than rows
+            by_person = min(self.k, self.promised["k"]), max(self.prosecutor["max"], self.promised["found"])
+            return {f"{name} of persons": by_person[name != "k"]}
         if name in ("k", "k_map", "unique", "marketer", "prosecutor", "journalist"):
             found = getattr(self, name)
             return {name: found["max"] if isinstance(found, dict) else found}

@@ -128,7 +128,8 @@ class Guarantee:
             line.check(self.accounting)
         if not isinstance(self.parameters, Mapping):
             raise InvalidType("parameters", self.parameters, "a mapping", "parameters={}")
-        object.__setattr__(self, "neighbours", self.neighbours or NEIGHBOURS[self.model])
+        whose = f"add or remove {self.unit.partition(' (')[0]}" if self.model == "central" else NEIGHBOURS[self.model]
+        object.__setattr__(self, "neighbours", self.neighbours or whose)
         # Through JSON and back: what cannot be written down cannot be promised, and no array can be kept by accident.
         object.__setattr__(self, "parameters", MappingProxyType(_plain("parameters", dict(self.parameters))))
         stated = [*self.assumptions, *(() if self.domain is None else self.domain.source.stated)]
@@ -285,6 +286,12 @@ class Guarantee:
                 raise InvalidType("payload", type(piece), "bytes, or an iterable of buffers", 'b"..."') from None
         return "sha256:" + digest.hexdigest()
 
+    @property
+    def drawn_here(self) -> bool | None:
+        """True if Discreet drew the noise of all steps, None of some, False if all were charged by hand (external)."""
+        steps = {line.external for top in self.ledger for _, line in top.walk() if not line.parts and not line.unused}
+        return True not in steps if len(steps) < 2 else None
+
     _repr_html_ = html.promise
 
     def __str__(self) -> str:
@@ -307,7 +314,7 @@ class Guarantee:
         if self.seeded:
             sentences.append("THE NOISE WAS SEEDED: this release can be undone and must not be published.")
         elif self.ledger:
-            sentences.append("The noise was drawn from the operating system's entropy.")
+            sentences.append(_ENTROPY[self.drawn_here])
         sentences.append(f"Made by Discreet {self.version}" + (f", sealed {self.digest}." if self.digest else "."))
         return " ".join(sentences)
 
@@ -351,6 +358,13 @@ class Guarantee:
         )
 
 
+#: The source of the noise, by `Guarantee.drawn_here`.
+_ENTROPY = {
+    True: "The noise was drawn from the operating system's entropy.",
+    None: "The noise was drawn from the operating system's entropy, except that of external steps, which was drawn "
+    "outside of Discreet.",
+    False: "The noise was drawn outside of Discreet, so how it was drawn is not known.",
+}
 #: Caveats among the assumptions. They are true in any case, so nothing is assumed.
 _CAVEAT = re.compile(
     r"the first \d+ rows of the file were looked at|the categories of a column were selected privately"

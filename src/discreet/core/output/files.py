@@ -252,6 +252,10 @@ def read_json(text: str | bytes) -> Any:
     return json.loads(text, object_pairs_hook=once, parse_constant=refuse)
 
 
+#: How a message about a later format ends: such a file is not wrong, and cannot be read here.
+UPGRADE = "; upgrade discreet"
+
+
 def refuse_later(what: str, facts: Any, known: int, field: str = "format_version") -> None:
     """Refuse what a later version of this package wrote: the number of its format is above the one that is known."""
     found = facts.get(field) if isinstance(facts, Mapping) else None
@@ -259,7 +263,7 @@ def refuse_later(what: str, facts: Any, known: int, field: str = "format_version
         raise FormatError(f"{what} is damaged: its {field} must be a whole number, got {found!r}")
     if found is not None and found > known:
         told = f"{what} is of format version {found}, and this version of Discreet reads up to {known}"
-        raise FormatError(f"{told}; upgrade discreet")
+        raise FormatError(told + UPGRADE)
 
 
 def read_ledger(text: str | bytes, what: str, name: str, version: int) -> dict[str, Any]:

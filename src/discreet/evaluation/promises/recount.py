@@ -205,7 +205,9 @@ class _Count:
         by_person = any((self.required.get(rule) or {}).get("counts") == "persons" for rule in asked) or (
             "k_counts" in self.facts and domain is not None and isinstance(domain.unit, Person)
         )
-        if secret and by_person:
+        if secret and by_person and not asked:
+            self.notes.append("no l or t is promised; those stated as reached count persons and were not counted again")
+        elif secret and by_person:
             self.notes.append(
                 f"not checkable: {'l counts' if asked == ['l'] else 'l and t count'} persons, whom the table does not "
                 "identify; l is at most the number of different values, which was counted"

@@ -283,6 +283,7 @@ def _risk(job: Job) -> JobResult:
     for other in {"population", "original"} & set(given):
         given[other] = engines.open(job.table(given[other]), dialect=dialect)
     table = engines.open(job.table(job.data), dialect=dialect)
+    whose = given.get("person")
     for name in ("person", "weight", "household"):
         if name not in job.parameters and given.get(name) not in table.names:
             given.pop(name, None)  # a release has no person column
@@ -308,4 +309,7 @@ def _risk(job: Job) -> JobResult:
             near = {name: name if name in known else nearest(name, known) for name in required}
             fix = "one of these" if None in near.values() else ("require", {near[n]: v for n, v in required.items()})
         raise job.declared.wrong("require", error.value, error.expected, fix) from None
+    if whose and report.person is None and report.promised is None and {"k", "prosecutor"} & set(required):
+        said = f"the schema names persons by column {whose!r}, which is not in the table: k of persons is not known"
+        failed.append(f"{said}, and at most {report.k}, the rows of the smallest group")
     return JobResult(job, None, {}, {**report.to_dict(), "failed": failed}, report, failed, bool(failed))

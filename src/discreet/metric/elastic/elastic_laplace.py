@@ -22,6 +22,14 @@ from discreet.metric.perturber import CATEGORY_EPSILON, Perturber, Spending, che
 _LARGEST_LEVEL = 64
 
 
+def elastic_neighbours(level: float, people: float) -> str:
+    """Return the neighbours of a report among people, in words."""
+    return (
+        f"points at elastic distance {as_it_is(level)}; within it of every point live at least {as_it_is(people)} "
+        "people by the declared density (elsewhere the level is that distance)"
+    )
+
+
 class ElasticLaplace(Perturber):
     """Perturb points so that each looks like the places of at least `min_people` people, at level ``epsilon``.
 
@@ -164,12 +172,10 @@ class ElasticNoise:
                 f"values are {read}put into one of {len(law.lower):,} cells of a public map; the level between two of "
                 "them is their elastic distance, which follows from the parameters and the density"
             )
-        people = as_it_is(self.people)
         return Spending(
-            label=f"point, among at least {people} people",
+            label=f"point, among at least {as_it_is(self.people)} people",
             law=self,
-            neighbours=f"points at elastic distance {as_it_is(float(self.level))}; within it of every point live at "
-            f"least {people} people by the declared density (elsewhere the level is that distance)",
+            neighbours=elastic_neighbours(float(self.level), self.people),
             parameters=parameters,
             assumptions=tuple(assumptions),
         )

@@ -17,7 +17,14 @@ import numpy as np
 from discreet import noise
 from discreet.core import DOMAIN, RANDOM_STATE, Box, Exact, FloatArray, IntArray, checks, option
 from discreet.errors import InvalidArgument
-from discreet.metric.perturber import CATEGORY_EPSILON, Perturber, Spending, checked_domain, numeric_mechanism
+from discreet.metric.perturber import (
+    ANY_NUMBERS,
+    CATEGORY_EPSILON,
+    Perturber,
+    Spending,
+    checked_domain,
+    numeric_mechanism,
+)
 from discreet.noise.reports import MeanLaw, NoNoise, Sampled, SquareWaveLaw, mean_law, numbers_sent, places_of
 
 #: Outside this range reports would lose their digits in doubles.
@@ -167,7 +174,7 @@ class ColumnReports:
         return Spending(
             label=f"{k} of {d} numbers, equal parts",
             law=NoNoise() if self.each == math.inf else self.sampled,
-            neighbours="any two values of every number",
+            neighbours=ANY_NUMBERS,
             parameters={"dimension": d, "attributes": self.attributes, "reported": k, "epsilon_each": each},
         )
 

@@ -13,7 +13,14 @@ import numpy as np
 from discreet import noise
 from discreet.core import DOMAIN, RANDOM_STATE, Box, Exact, FloatArray, IntArray, option
 from discreet.errors import InvalidArgument
-from discreet.metric.perturber import CATEGORY_EPSILON, Perturber, Spending, checked_domain, numeric_mechanism
+from discreet.metric.perturber import (
+    ANY_NUMBERS,
+    CATEGORY_EPSILON,
+    Perturber,
+    Spending,
+    checked_domain,
+    numeric_mechanism,
+)
 from discreet.metric.points.piecewise import ROW_EPSILON, SMALLEST_EPSILON, clamped, local_epsilon
 from discreet.noise.reports import NoNoise
 from discreet.noise.vector import CapLaw, cap_law, unit
@@ -113,7 +120,7 @@ class DirectionReports:
         return Spending(
             label="one direction",
             law=NoNoise() if self.epsilon == math.inf else self.law,
-            neighbours="any two values of every number",
+            neighbours=ANY_NUMBERS,
             parameters=parameters,
             assumptions=("how long the drawing took is not seen: it depends on the report's coin",),
         )

@@ -1,0 +1,87 @@
+"""Compare the words of a guarantee with its own parameters, declaration and draws."""
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from discreet.core import NEIGHBOURS, ROW, Guarantee, Person, persons, plural
+from discreet.metric import restated
+
+#: The line that chooses how many rows of a person are used: it counts persons.
+_OF_PERSONS = "rows per person"
+
+
+def misstated(promise: Guarantee) -> list[str]:
+    """Return what a guarantee states about unit, neighbours and price that its other fields contradict.
+
+    A text that begins with "not checkable" says why that is not known.
+
+    Examples
+    --------
+    >>> misstated(Guarantee("central", neighbours="replace any number of rows"))
+    ["the neighbours are 'replace any number of rows', and the rest of the promise says 'add or remove one row'"]
+    """
+    try:
+        return [*dict.fromkeys(_misstated(promise))]
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError):  # parameters may be anything
+        return ["the parameters contradict each other, or cannot be read"]
+
+
+def _misstated(promise: Guarantee) -> Iterator[str]:
+    expected = _expected(promise)
+    if not expected:
+        yield "not checkable: unit and neighbours of this mechanism are not known here"
+    for name, right in expected.items():
+        stated = getattr(promise, name)
+        if name == "epsilon" and not math.isclose(stated, right, rel_tol=1e-9):
+            yield f"epsilon is {stated:.6g}, and the rate and the categories that are stated cost {right:.6g}"
+        elif name != "epsilon" and stated != right:
+            verb = "are" if name == "neighbours" else "is"
+            yield f"the {name} {verb} {stated[:200]!r}, and the rest of the promise says {right!r}"
+    if promise.model == "syntactic":
+        yield from _counted(promise)
+    unit = None if promise.domain is None else promise.domain.unit
+    if promise.model == "central" and isinstance(unit, Person):
+        copies = int(promise.parameters.get("weight", {}).get("units", 1))
+        for _, line in (found for top in promise.ledger for found in top.walk()):
+            for draw in line.draws:
+                squares = draw.law == "gaussian"
+                least = unit.l2_squared() * copies**2 if squares else unit.l1 * copies
+                least = 1 if (line.label, draw.law) == (_OF_PERSONS, "choice") else least
+                if draw.rows < least:
+                    said = f"noise for {draw.rows} rows of a {unit.called}, and the unit needs {least}"
+                    yield f"the ledger line {line.label!r} states {said}"
+
+
+def _expected(promise: Guarantee) -> dict[str, Any]:
+    """Return the fields that follow from the others."""
+    domain, model = promise.domain, promise.model
+    if (found := restated(promise)) is not None:
+        return found
+    if model == "central" and domain is not None:
+        unit = domain.unit
+        words = (unit.describe(), unit.neighbours) if isinstance(unit, Person) else (ROW, NEIGHBOURS[model])
+        return dict(zip(("unit", "neighbours"), words, strict=True))
+    if model == "central":
+        return {"neighbours": f"add or remove {promise.unit.partition(' (')[0]}"}
+    if model == "syntactic":
+        named = re.fullmatch(r"(.+), by column .+", promise.parameters.get("k_counts", ""))
+        whose = domain.unit if domain is not None else None
+        called = whose.called if isinstance(whose, Person) else "person"
+        called = called if named and named[1] == plural(called) else "person"
+        return {"unit": f"one {called}" if named else ROW, "neighbours": NEIGHBOURS[model]}
+    return {} if _unknown(promise) else {"neighbours": NEIGHBOURS[model]}
+
+
+def _unknown(promise: Guarantee) -> bool:
+    """Return whether rows were perturbed by a mechanism whose words are not known here."""
+    return promise.model == "metric" or (promise.model == "local" and promise.domain is not None)
+
+
+def _counted(promise: Guarantee) -> Iterator[str]:
+    """Say if k counts rows where the declaration names persons; changed values have groups of rows."""
+    facts, named = promise.parameters, () if promise.domain is None else persons(promise.domain)
+    changed = str(facts.get("output")).startswith("changed")
+    if named and not changed and (facts.get("required") or {}).get("k") is not None and "k_counts" not in facts:
+        yield f"the declaration names persons by column {named[0]!r}, and k counts rows"

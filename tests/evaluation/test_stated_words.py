@@ -1,0 +1,145 @@
+"""A guarantee whose words, draws and price contradict each other is found, also if someone sealed it again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import discreet as dc
+from discreet.core import Guarantee
+from discreet.evaluation.promises import misstated
+from evidence_damage import independent
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+ROWS = {"who": [str(i // 4) for i in range(80)], "age": [20.0 + i % 40 for i in range(80)], "sex": ["f", "m"] * 40}
+COLUMNS: dict[str, Any] = {"age": (0, 120), "sex": ["f", "m"]}
+Facts = dict[str, Any]
+
+
+def of_persons(unit: Any = None, **budget: Any) -> Facts:
+    domain = dc.Domain(
+        {"who": {"role": "person"}, **COLUMNS}, unit=unit or dc.Person("who", rows=4, called="household")
+    )
+    made = dc.GridSynopsis(**({"epsilon": 0.5} | budget), rule=2, domain=domain).fit(pa.table(ROWS)).synopsis_
+    facts: Facts = made.guarantee.to_dict()
+    return facts
+
+
+def perturbed(**more: Any) -> Facts:
+    settings: Any = {"epsilon": 4, "radius": 0.1, "category_epsilon": 3, **more}
+    model = dc.metric.NDLaplace(domain=COLUMNS, **settings)
+    model.fit()
+    facts: Facts = model.guarantee_.to_dict()
+    return facts
+
+
+def counted() -> Facts:
+    domain = dc.Domain(
+        {"who": {"role": "person"}, "age": {"bounds": [0, 120], "role": "quasi-identifier"}},
+        unit=dc.Person("who", rows=4),
+    )
+    table = pa.table({name: ROWS[name] for name in ("who", "age")})
+    facts: Facts = dc.anonymity.Mondrian(k=3, domain=domain).fit_transform(table).guarantee.to_dict()
+    return facts
+
+
+def _one_row_of_four(facts: Facts) -> None:
+    facts["spent"], facts["epsilon"] = "1/8", 0.125
+    for line in facts["ledger"]:
+        line["amount"] = str(Fraction(line["amount"]) / 4)
+        for draw in line["draws"]:
+            draw["rows"] = 1
+
+
+def _tenth(facts: Facts) -> None:
+    facts["spent"], facts["epsilon"] = "7/10", 0.7
+    for line, amount in zip(facts["ledger"], ("2/5", "3/10"), strict=True):
+        line["amount"] = line["draws"][0]["epsilon"] = amount
+
+
+def _of_rows(facts: Facts) -> None:
+    del facts["parameters"]["k_counts"]
+    facts["domain"]["unit"] = "row"
+
+
+def _far(facts: Facts) -> None:
+    facts["neighbours"] = facts["neighbours"].replace("distance 0.1", "distance 1.0")
+
+
+def _radius(facts: Facts) -> None:
+    facts["parameters"]["radius"] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("facts", "edit", "said"),
+    [
+        (of_persons, _one_row_of_four, "states noise for 1 rows of a household, and the unit needs 4"),
+        (of_persons, lambda f: f.update(unit=f["unit"].replace("most 4", "most 400")), "the unit is"),
+        (of_persons, lambda f: f.update(unit=f["unit"].replace("household", "person")), "the unit is"),
+        (of_persons, lambda f: f.update(neighbours="replace any number of people"), "the neighbours are"),
+        (of_persons, lambda f: f["domain"].update(unit="row"), "the rest of the promise says 'one row'"),
+        (counted, _of_rows, "the unit is 'one person', and the rest of the promise says 'one row'"),
+        (counted, _of_rows, "the declaration names persons by column 'who', and k counts rows"),
+        (perturbed, _tenth, "epsilon is 0.7, and the rate and the categories that are stated cost 7"),
+        (perturbed, _far, "the neighbours are"),
+        (perturbed, _radius, "contradict each other"),
+        (perturbed, lambda f: f.update(model="local", neighbours="any two values of one user"), "the model is 'local'"),
+        (perturbed, lambda f: f["parameters"].update(noise_rate=1.0), "contradict each other"),
+        (perturbed, lambda f: f["parameters"].update(mechanism="Mine"), "not checkable: unit and neighbours"),
+        (perturbed, lambda f: f["parameters"].pop("category_epsilon"), "contradict each other, or cannot be read"),
+    ],
+)
+def test_a_promise_that_contradicts_itself_is_found(
+    facts: Callable[[], Facts], edit: Callable[[Facts], None], said: str
+) -> None:
+    stated = facts()
+    assert misstated(Guarantee.from_dict(stated)) == []
+    edit(stated)
+    found = misstated(Guarantee.from_dict(stated))
+    assert any(said in text for text in found), found
+    if facts is not perturbed:  # what the independent verifier derives too
+        v = independent()
+        with pytest.raises(v.Wrong):
+            v.check_words(v.parsed(json.dumps(stated)))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: of_persons(dc.Person("who", rows="auto")),
+        lambda: of_persons(dc.Person("who", rows=1200), rho=0.1, delta=1e-6, epsilon=None),
+        lambda: of_persons(dc.Person("who", rows=5, group="sex", per_group=2), rho=0.1, delta=1e-6, epsilon=None),
+        lambda: of_persons("row"),
+        counted,
+    ],
+)
+def test_promises_as_they_are_written_agree_with_themselves(made: Callable[[], Facts]) -> None:
+    facts = made()
+    assert misstated(Guarantee.from_dict(facts)) == []
+    independent().check_words(independent().parsed(json.dumps(facts)))
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("tables/*.guarantee.json")), ids=lambda path: path.name)
+def test_older_promises_agree_with_themselves(path: Path) -> None:
+    assert misstated(Guarantee.from_json(path.read_bytes())) == []
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        dc.metric.NDLaplace(epsilon=1, domain={"x": (0, 1)}, remap="resample"),
+        dc.metric.NDLaplace(epsilon=float("inf"), domain={"x": (0, 1)}),
+        dc.metric.NDLaplace(epsilon=1, domain={"sex": ["f", "m"]}, category_epsilon=0.3),
+        dc.metric.SphericalLaplace(epsilon=0.7, radius=300, domain={"lat": (40, 50), "lon": (0, 9)}),
+        dc.metric.Piecewise(epsilon=1.1, domain={"x": (0, 1), "y": (0, 1), "z": ["a", "b"]}, category_epsilon=0.3),
+        dc.metric.PrivUnit(epsilon=2, domain={"x": (0, 1), "y": (0, 1)}),
+    ],
+)
+def test_every_mechanism_states_what_its_parameters_say(mechanism: Any) -> None:
+    assert misstated(mechanism.fit().guarantee_) == []
