@@ -357,7 +357,8 @@ def test_an_interval_does_not_shrink_to_a_bound_where_the_estimate_was_clipped(q
     answers = [getattr(s, question)("cost", epsilon=0.05) for _ in range(100)]
     ends = np.array([answer.interval(0.95) for answer in answers])
     wide, at_bound = ends[:, 1] - ends[:, 0], np.array([answer.value == 0 for answer in answers])
-    assert at_bound.sum() > 20 and np.all(wide > [answer.std_error for answer in answers])
+    assert at_bound.sum() > 20
+    assert np.all(wide > [answer.std_error for answer in answers])
     assert np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1])) >= 0.88
 
 

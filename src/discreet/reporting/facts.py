@@ -305,7 +305,7 @@ def _by_persons(risk: dict[str, Any], guarantee: Guarantee, person: str | None) 
         said = (
             f"k counts {plural(called)}, but released rows do not show whose they are. So k, the largest share of one "
             f"{called} and the highest risk are those counted when the table was made. Only rows were counted again: "
-            f"the smallest group has {risk['k']:,} rows, which says nothing about the number of people."
+            f"the smallest group has {risk['k']:,} rows, so it has at most that many {plural(called)}."
         )
     by_persons = {
         "k": reached.get("k"),
