@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
+from command_line import run
 from discreet.accounts.facts import terms_of
 from discreet.reporting import report_facts, views, write_report
 from discreet.reporting.pages import plane
@@ -260,3 +261,21 @@ def test_pages_of_randomised_files_do_not_say_where_that_happened(tmp_path: Path
         said = " ".join(report_facts(tmp_path / name)["promise"]["plain"])
         assert "against anyone who sees only the result, not against a party that holds the true values" in said
         assert not re.search("device|not kept|never received", said)
+
+
+def test_the_page_of_an_answer_shows_question_and_answers_and_draws_nothing(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("flow,town\n" + "1,a\n2,b\n" * 50)
+    (tmp_path / "s.toml").write_text('[columns]\nflow = {bounds = [0, 5]}\ntown = {categories = ["a", "b"]}\n')
+    query = "SELECT town, COUNT(*), AVG(flow) FROM t GROUP BY town"
+    given = [str(tmp_path / "t.csv"), query, "--schema", str(tmp_path / "s.toml"), "--epsilon", "1", "--level", "0.9"]
+    assert run("query", *given, "-o", str(tmp_path / "answer.csv")).exit_code == 0
+    for language, caption in (("en", "with 90 % intervals"), ("de", "mit 90-%-Intervallen")):
+        facts = write_report(tmp_path / "answer.csv", tmp_path / "page.html", language=language)
+        page = (tmp_path / "page.html").read_text("utf-8")
+        assert page.count(query) >= 2
+        assert caption in page
+        assert "each value is noisy" not in page
+        assert "<figure>" not in page
+    shown = facts["release"]["answers"]
+    assert [row[0] for row in shown["shown"]] == ["a", "b"]
+    assert ", ".join(shown["columns"]) in page

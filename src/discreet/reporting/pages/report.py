@@ -73,6 +73,7 @@ def report_page(facts: dict[str, Any], language: str = "en") -> str:
         reasons=_reasons(left_out),
         risks=[(heading, found.get("notes", ()), _risk(found)) for heading, found in risks if found],
         first_rows=[list(first[0]), [[unbroken(v) for v in row.values()] for row in first]] if first else None,
+        asked=_answers(release.get("answers"), release["rows"]),
         clusters=clusters.told(release.get("clusters")),
         comparison=_comparison(facts.get("comparison")),
         attached=[(heading, note, [_result(r) for r in found]) for heading, note, found in attached if found],
@@ -103,6 +104,22 @@ def own_texts(facts: dict[str, Any]) -> Iterator[Any]:
     for shown in release.get("marginals", ()):
         yield from (shown["column"], *(() if shown["edges"] else shown["labels"]))
     yield from (row["candidate"] for row in release.get("frequencies", ()))
+    if asked := release.get("answers"):
+        yield from (asked["query"], *asked["columns"])
+
+
+def _answers(found: dict[str, Any] | None, rows: int) -> dict[str, Any] | None:
+    """Return the answers as a table: keys, and each figure with its interval and standard error."""
+    if found is None:
+        return None
+    ends = {"std_error": "standard error", "low": "from", "high": "to", "few": "few rows"}
+    said = {f"{name}_{end}": told for name in found["columns"] for end, told in ends.items()} | ends
+    names = [said.get(name, name) for name in found["columns"]]
+    numbers = [i for i in range(len(names)) if any(isinstance(row[i], (int, float)) for row in found["shown"])]
+    level = f", with {number(100 * found['level'])} % intervals (from, to)" if found["level"] else ""
+    caption = "The answers" + (level if rows == len(found["shown"]) else f": the first {len(found['shown'])}{level}")
+    return {"heads": names, "rows": [list(map(plain, row)) for row in found["shown"]], "numbers": numbers,
+            "caption": caption, "query": found["query"]}  # fmt: skip
 
 
 def _about(about: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -138,6 +155,9 @@ def _released(facts: dict[str, Any]) -> Answer:
         headline = f"{article} {facts['kind']}: {release['rows']:,} rows{groups}"
         if facts["kind"].endswith(" rows"):  # synthetic, or drawn
             headline = f"{release['rows']:,} {facts['kind']}"
+    if asked := release.get("answers"):
+        named = asked["columns"]
+        lines += [("", f"question: {asked['query']}")] if asked["query"] else []
     if named:
         lines.append(("", f"columns: {', '.join(named)}"))
     if told := facts.get("fitness"):
