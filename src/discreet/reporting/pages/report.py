@@ -73,7 +73,7 @@ def report_page(facts: dict[str, Any], language: str = "en") -> str:
         reasons=_reasons(left_out),
         risks=[(heading, found.get("notes", ()), _risk(found)) for heading, found in risks if found],
         first_rows=[list(first[0]), [[unbroken(v) for v in row.values()] for row in first]] if first else None,
-        asked=_answers(release.get("answers"), release["rows"]),
+        asked=_answers(release.get("answers"), release.get("rows", 0)),
         clusters=clusters.told(release.get("clusters")),
         comparison=_comparison(facts.get("comparison")),
         attached=[(heading, note, [_result(r) for r in found]) for heading, note, found in attached if found],
@@ -229,8 +229,8 @@ def worrying(facts: dict[str, Any]) -> Answer:
     if checks["seeded"]:
         # A table without an epsilon has no noise, but rows were drawn or shuffled.
         noise, choices = "noise was seeded, so it can be reproduced and removed", "random choices were seeded"
-        told = noise if epsilon is not None else f"{choices}, so they can be repeated"
-        lines.append(("bad", f"The {told}. Do not publish this release."))
+        seeded = noise if epsilon is not None else f"{choices}, so they can be repeated"
+        lines.append(("bad", f"The {seeded}. Do not publish this release."))
     broken = bool(lines)
     lines += [("bad", f"{text[:1].upper()}{text[1:]}.") for text in facts.get("doubts", ())]
     if epsilon is not None and math.isinf(epsilon):
