@@ -15,6 +15,7 @@ from discreet.core import BINS, Fitness, bin_of
 from discreet.engines import open as open_table
 from discreet.metric import fitness_of as fitness_of_noise
 from discreet.reporting import report_facts, report_page
+from discreet.reporting.language import translated
 
 WARDS, CODES = [f"w{i}" for i in range(8)], [f"I{i:02d}" for i in range(40)]
 pytestmark = pytest.mark.well_fitted
@@ -145,6 +146,15 @@ def test_a_line_names_what_is_good_noise_and_not_known() -> None:
     assert str(exact) == "Counts by age are exact."
     none = Fitness((), np.zeros((0, 0)), np.zeros((0, 0), bool))
     assert str(none) == "Counts by columns are not known."
+
+
+def test_columns_and_pairs_without_use_are_counted_apart() -> None:
+    errors = np.full((7, 7), 0.9)
+    errors[5, 5] = errors[6, 6] = 0.1
+    told = str(Fitness(tuple("abcdefg"), errors, np.zeros((7, 7), bool)))
+    assert told.endswith("; a, b, c and 2 more columns are mostly noise; f by g is mostly noise.")
+    said = translated(told, "de", "abcdefg")
+    assert "; a, b, c und 2 weitere Spalten sind größtenteils Rauschen; " in said
 
 
 def test_every_page_shows_the_line_and_the_pairs(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
+from command_line import run
+from discreet.accounts.facts import terms_of
 from discreet.reporting import report_facts, views, write_report
 from discreet.reporting.pages import plane
 from discreet.reporting.pages.counted import prepared
@@ -224,3 +226,56 @@ def test_what_was_predicted_comes_first_in_a_comparison() -> None:
     assert [c["column"] for c in prepared(facts)["comparison"]["columns"]] == ["sex", "age", "ill"]
     facts["comparison"] |= {"together": {"utility": {"target": "ill"}}}  # what was asked of the comparison itself
     assert [c["column"] for c in prepared(facts)["comparison"]["columns"]] == ["ill", "age", "sex"]
+
+
+def test_the_headline_of_a_second_release_holds_for_readers_of_all_releases(tmp_path: Path) -> None:
+    domain = dc.Domain(
+        {
+            "who": {"bounds": [0, 999], "role": "person"},
+            "age": {"kind": "integer", "bounds": [0, 99], "role": "quasi-identifier"},
+        }
+    )
+    ages = [20] * 20 + [70] * 20
+    tree, history = dc.anonymity.DensityTree(5, domain=domain), dc.anonymity.ReleaseHistory(tmp_path / "people")
+    for n, name in ((30, "one.csv"), (40, "two.csv")):
+        release = tree.fit_transform(pa.table({"who": list(range(n)), "age": ages[:n]}), history=history)
+        release.save(tmp_path / name)
+    told = release.guarantee.parameters
+    alone, together = told["reached"]["k"], told["reached_together"]["k"]
+    assert together < alone
+    assert terms_of(release.guarantee)["k"] == together
+    write_report(tmp_path / "two.csv", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    first = page.partition("<h2>What is promised</h2>")[0]
+    assert f"Everyone is hidden among {together} persons" in first
+    assert "(quasi-identifiers): age." in first
+    assert "|{person(s) : QI(s) = QI(r)}|" in page
+
+
+def test_pages_of_randomised_files_do_not_say_where_that_happened(tmp_path: Path) -> None:
+    noisy = dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=dc.Domain({"x": (0, 1)}), random_state=1)
+    noisy.transform_file(pa.table({"x": np.linspace(0, 1, 50)}), tmp_path / "noisy.csv")
+    sketch = dc.local.DirectResponse(2, domain=["a", "b"])
+    (tmp_path / "c.counts").write_bytes(sketch.aggregate(sketch.encode(["a", "b"] * 20)).to_bytes())
+    for name in ("noisy.csv", "c.counts"):
+        said = " ".join(report_facts(tmp_path / name)["promise"]["plain"])
+        assert "against anyone who sees only the result, not against a party that holds the true values" in said
+        assert not re.search("device|not kept|never received", said)
+
+
+def test_the_page_of_an_answer_shows_question_and_answers_and_draws_nothing(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("flow,town\n" + "1,a\n2,b\n" * 50)
+    (tmp_path / "s.toml").write_text('[columns]\nflow = {bounds = [0, 5]}\ntown = {categories = ["a", "b"]}\n')
+    query = "SELECT town, COUNT(*), AVG(flow) FROM t GROUP BY town"
+    given = [str(tmp_path / "t.csv"), query, "--schema", str(tmp_path / "s.toml"), "--epsilon", "1", "--level", "0.9"]
+    assert run("query", *given, "-o", str(tmp_path / "answer.csv")).exit_code == 0
+    for language, caption in (("en", "with 90 % intervals"), ("de", "mit 90-%-Intervallen")):
+        facts = write_report(tmp_path / "answer.csv", tmp_path / "page.html", language=language)
+        page = (tmp_path / "page.html").read_text("utf-8")
+        assert page.count(query) >= 2
+        assert caption in page
+        assert "each value is noisy" not in page
+        assert "<figure>" not in page
+    shown = facts["release"]["answers"]
+    assert [row[0] for row in shown["shown"]] == ["a", "b"]
+    assert ", ".join(shown["columns"]) in page

@@ -33,7 +33,7 @@ def test_a_schema_that_names_a_person_is_named_first(tmp_path: Path) -> None:
     worry = text.partition("What should worry me?")[2][:1500]
     assert "protected at m times the epsilon only" in worry
     assert "The first 7 rows of the file were looked at" in worry
-    assert "Nothing was found" not in worry
+    assert "No violation was found" not in worry
 
 
 def test_sums_that_differ_from_the_total_are_named(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_promise_that_the_table_contradicts_comes_first_in_red(tmp_path: Path)
         assert "A promise is broken" in first
         assert "k is 5, required 50" in first
         assert "Everyone is hidden among 50" not in text
-        assert "Nothing was found" not in text
+        assert "No violation was found" not in text
 
 
 def run_report(folder: Path) -> int:

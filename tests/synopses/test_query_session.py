@@ -348,6 +348,20 @@ def test_intervals_cover_the_truth(name: str) -> None:
     assert np.mean(covered) > 0.72
 
 
+@pytest.mark.parametrize("question", ["mean", "variance"])
+def test_an_interval_does_not_shrink_to_a_bound_where_the_estimate_was_clipped(question: str) -> None:
+    """Of 100 answers about small values at a small ε, at 95 %. False alarm: below 1e-3."""
+    rows = np.random.default_rng(0).gamma(2, 10, (300, 1))
+    domain = dc.Domain({"cost": (0.0, 5000.0)})
+    s, truth = session(rows, domain=domain, seed=0), {"mean": rows.mean(), "variance": rows.var()}[question]
+    answers = [getattr(s, question)("cost", epsilon=0.05) for _ in range(100)]
+    ends = np.array([answer.interval(0.95) for answer in answers])
+    wide, at_bound = ends[:, 1] - ends[:, 0], np.array([answer.value == 0 for answer in answers])
+    assert at_bound.sum() > 20
+    assert np.all(wide > [answer.std_error for answer in answers])
+    assert np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1])) >= 0.88
+
+
 @pytest.mark.parametrize(
     "value", [pytest.param(0.0, marks=pytest.mark.slow), 0.3, pytest.param(1.0, marks=pytest.mark.slow)]
 )

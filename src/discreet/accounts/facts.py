@@ -6,7 +6,7 @@ from typing import Any
 
 from discreet.accounts.book import Entry
 from discreet.accounts.laws import IN_RHO, Price
-from discreet.core import Guarantee, Line, Numeric, Person
+from discreet.core import Guarantee, Line, Numeric, Person, hidden_among
 from discreet.errors import BudgetExceeded, InvalidType
 
 
@@ -48,8 +48,8 @@ def terms_of(promise: Guarantee) -> dict[str, Any]:
     facts = promise.parameters
     told: dict[str, Any] = {"model": promise.model, "unit": promise.unit}
     if promise.model == "syntactic":
-        k = dict(facts.get("reached", facts.get("required", {}))).get("k")
         rules = dict(facts.get("required", {}))
+        k = hidden_among(facts) if "reached" in facts else rules.get("k")
         return {**told, "k": k, "rules": rules, "earlier": int(facts.get("earlier_releases", 0))}
     spent = promise.spent.exact
     if not isinstance(spent, Fraction):

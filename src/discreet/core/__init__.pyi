@@ -15,6 +15,7 @@ from .budget.guarantee import Guarantee as Guarantee
 from .budget.guarantee import add_up as add_up
 from .budget.guarantee import epsilon_to_zcdp as epsilon_to_zcdp
 from .budget.guarantee import found_at_most as found_at_most
+from .budget.guarantee import hidden_among as hidden_among
 from .budget.guarantee import kept_text as kept_text
 from .budget.guarantee import person_column as person_column
 from .budget.guarantee import promises_nothing as promises_nothing

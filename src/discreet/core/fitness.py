@@ -64,13 +64,16 @@ class Fitness(Told):
         good[:1] = [" are ".join(part.rsplit(" \0", 1)).replace("to ±", "good to ±", 1) for part in good[:1]]
         said = [f"Counts {', '.join(good)}".replace(" \0", " ")] if good else []
         poor = {i for (i,), error in alone if not error <= _USABLE}
-        rest = alone + [(pair, error) for pair, error in pairs if not poor & set(pair)]
-        for word, those in (
-            (self.cause, [where for where, error in rest if error > _USABLE]),
-            ("not known", [where for where, error in rest if np.isnan(error)]),
+        rest = [(pair, error) for pair, error in pairs if not poor & set(pair)]
+        for word, kind, those in (
+            (self.cause, "column", [where for where, error in alone if error > _USABLE]),
+            (self.cause, "pair", [where for where, error in rest if error > _USABLE]),
+            ("not known", "column", [where for where, error in alone if np.isnan(error)]),
+            ("not known", "pair", [where for where, error in rest if np.isnan(error)]),
         ):
-            if those:
-                more = [f"{len(those) - _NAMED:,} more"] if len(those) > _NAMED else []
+            if those:  # columns and pairs apart: one number of both is a number of nothing
+                over = len(those) - _NAMED
+                more = [f"{over:,} more {kind}{'s' * (over > 1)}"] if over > 0 else []
                 *first, last = [*(" by ".join(self.columns[i] for i in where) for where in those[:_NAMED]), *more]
                 said.append(f"{', '.join(first)} and {last} are {word}" if first else f"{last} is {word}")
         return f"{'; '.join(said)}." if said else "Counts by columns are not known."

@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date, time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,8 @@ from discreet.synopses import CenterSynopsis, ModelSynopsis, Synopsis
 _BINS = 24
 #: Synthetic rows for the comparison.
 _FEWEST_ROWS, _MOST_ROWS = 100, 100_000
+#: Most answers shown.
+_MOST_ANSWERS = 200
 #: Most frequencies shown.
 _MOST_CANDIDATES = 30
 
@@ -198,7 +201,8 @@ def _open(path: Path, found: Findings, candidates: Sequence[Any] | None) -> tupl
         return "synopsis", guarantee, _synopsis(found.thing), found.thing
     if guarantee.model == "syntactic":
         return words.table_kind(guarantee), guarantee, _anonymous(found.thing, guarantee), found.thing
-    return words.table_kind(guarantee), guarantee, _perturbed(found.thing, guarantee), found.thing
+    described = _answers if words.table_kind(guarantee) == "answer" else _perturbed
+    return words.table_kind(guarantee), guarantee, described(found.thing, guarantee), found.thing
 
 
 def _steps(lines: Iterable[Line], unit: str, depth: int = 0) -> Iterator[dict[str, Any]]:
@@ -305,7 +309,7 @@ def _by_persons(risk: dict[str, Any], guarantee: Guarantee, person: str | None) 
         said = (
             f"k counts {plural(called)}, but released rows do not show whose they are. So k, the largest share of one "
             f"{called} and the highest risk are those counted when the table was made. Only rows were counted again: "
-            f"the smallest group has {risk['k']:,} rows, which says nothing about the number of people."
+            f"the smallest group has {risk['k']:,} rows, so it has at most that many {plural(called)}."
         )
     by_persons = {
         "k": reached.get("k"),
@@ -322,6 +326,15 @@ def _by_persons(risk: dict[str, Any], guarantee: Guarantee, person: str | None) 
         "prosecutor": {**risk["prosecutor"], "max": worst if most is None else max(worst, most)},
         "notes": [*risk.get("notes", ()), said],
     }
+
+
+def _answers(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
+    """Return what was asked, and the answers: its columns are figures and their errors, not data to draw."""
+    facts = guarantee.parameters
+    shown = [[str(v) if isinstance(v, (date, time)) else v for v in row.values()]
+             for row in table.slice(0, _MOST_ANSWERS).to_pylist()]  # fmt: skip
+    asked = {"query": facts.get("query"), "level": facts.get("level")}
+    return {"rows": table.num_rows, "answers": {**asked, "columns": table.column_names, "shown": shown}}
 
 
 def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:

@@ -11,7 +11,9 @@ from discreet.core import (
     as_it_is,
     at_most,
     counted,
+    hidden_among,
     kept_text,
+    person_column,
     plural,
     promises_nothing,
     rule_text,
@@ -153,16 +155,20 @@ def _rows_only(guarantee: Guarantee) -> list[str]:
     return ["This is a promise about rows. For someone with m rows, ε is m times as large."]
 
 
+#: Rows may be randomised by their owners or by someone who holds all of them: the file does not show which.
+_OUTSIDE = "The promise is against anyone who sees only the result, not against a party that holds the true values."
+
+
 def _local(guarantee: Guarantee, factor: str) -> list[str]:
     if guarantee.unit == "one row":
         return [
-            "Each row was randomised separately. The true rows were not kept.",
+            f"Each row was randomised separately, before it entered this file. {_OUTSIDE}",
             f"Any two true rows lead to the same published row with probabilities that differ by a factor of at most "
             f"{factor}.",
             *_rows_only(guarantee),
         ]
-    return [
-        "Each value was randomised on the person's own device. The collector never received a true value.",
+    return [  # counts do not show where the values were randomised
+        f"Each value was randomised separately, before it was counted. {_OUTSIDE}",
         f"Any two values lead to the same report with probabilities that differ by a factor of at most {factor}.",
     ]
 
@@ -189,16 +195,16 @@ def _metric(guarantee: Guarantee, factor: str) -> list[str]:
         )
     lines = [
         "Each place of a trajectory was moved at random. A place near the last one may be shown as the last one again. "
-        "No true place was kept."
+        f"{_OUTSIDE}"
         if walks
-        else "Each row was moved at random, separately. The true rows were not kept.",
+        else f"Each row was moved at random, separately, before it entered this file. {_OUTSIDE}",
         alike,
     ]
     farthest = whole_level(guarantee)
     if farthest is not None:
         lines.append(
             f"For the two most different {things} within the declared bounds and categories, the level is at most "
-            f"ε = {at_most(farthest, 3)}. This is the protection of the whole {thing}."
+            f"ε = {at_most(farthest, 4)}. This is the protection of the whole {thing}."
         )
     return lines + _rows_only(guarantee)
 
@@ -234,23 +240,24 @@ def _of_tables(guarantee: Guarantee) -> list[str]:
     lines = []
     if k is not None:
         each = unit_noun(guarantee.unit)
-        known = ", ".join(map(str, facts.get("quasi_identifiers", ())))
-        where = "all columns that could identify someone (quasi-identifiers)"
+        known = plain(named) if (named := facts.get("quasi_identifiers")) else ""
+        where = "all columns that could identify someone (quasi-identifiers)" + f": {known}" * bool(known)
         if kept:
             where = "the generalised columns" + (f" ({known})" if known else "") + ", and only in those"
+        together = hidden_among(facts) or int(k)
         table = "of the table from which these rows were drawn" if drawn else "of the table"
         lines.append(f"Each {each} {table} is identical to at least {int(k) - 1:,} others in {where}.")
         if isinstance(share := reached.get("largest_share"), (int, float)) and not drawn:
             if (most := facts.get("most_rows")) != 1:
                 lines.append(
                     f"A {each} may have several rows, so there are two chances: a guess among the {plural(each)} of a "
-                    f"group is right once in {int(k):,} times at most, and a guess among its rows {_share(share)} of "
+                    f"group is right once in {together:,} times at most, and a guess among its rows {_share(share)} of "
                     f"the time at most, because one {each} has so many of them."
                 )
             if most is not None:
                 released = f"{counted(most, 'row')} per {each} {'was' if most == 1 else 'were'} released"
                 lines.append(f"At most {released}, chosen at random.")
-            elif share > 1 / int(k):
+            elif share > 1 / together:
                 lines.append(
                     f"A bound on the rows per {each} (most_rows) brings the second chance down towards the first."
                 )
@@ -330,7 +337,9 @@ def for_experts(guarantee: Guarantee) -> list[str]:
     if epsilon is None:
         required = guarantee.parameters.get("required", {})
         asked = {name: value for name, value in dict(required).items() if value is not None}
-        lines = ["for all rows r: |{s : QI(s) = QI(r)}| >= k" if asked else "nothing is promised about groups of rows"]
+        each = "s" if person_column(guarantee) is None else f"{unit_noun(guarantee.unit)}(s)"
+        lines = [f"for all rows r: |{{{each} : QI(s) = QI(r)}}| >= k"]
+        lines = lines if asked else ["nothing is promised about groups of rows"]
         if "probabilistic_k" in asked:
             lines = ["for all rows r and persons i: P[r is of i | QI of all persons, QI of all rows] <= 1/k"]
         if "k_by_columns" in asked:
@@ -356,7 +365,7 @@ def for_experts(guarantee: Guarantee) -> list[str]:
 def _setting(name: str, value: Any) -> str:
     """Write a setting: a level is rounded up, the distance up to which it holds is exact."""
     if name == "epsilon_at_diameter" and isinstance(value, (int, float)):
-        return number(float(at_most(value, 3)))
+        return number(float(at_most(value, 4)))
     return as_it_is(value) if name == "radius" and isinstance(value, (int, float)) else plain(value)
 
 

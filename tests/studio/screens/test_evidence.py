@@ -108,8 +108,13 @@ def passing_on(tmp_path_factory):
 def test_columns_passed_on_are_warned_of_before_and_after(passing_on, language):
     home, project = passing_on
     told = {
-        "en": ("Released unchanged: x", "100 % of the rows are unique", "Nothing was found", "holds, but weigh"),
-        "de": ("Unverändert freigegeben: x", "100 % der Zeilen sind einmalig", "Nichts gefunden", "hält, aber abwägen"),
+        "en": ("Released unchanged: x", "100 % of the rows are unique", "No violation was found", "holds, but weigh"),
+        "de": (
+            "Unverändert freigegeben: x",
+            "100 % der Zeilen sind einmalig",
+            "Kein Verstoß gefunden",
+            "hält, aber abwägen",
+        ),
     }
     raw = {"en": "are released unchanged: x", "de": "werden unverändert freigegeben: x"}[language]
     names, unique, nothing, weigh = told[language]

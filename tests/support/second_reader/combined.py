@@ -154,7 +154,8 @@ def _listed(line: dict[str, Any], promises: list[dict[str, Any]]) -> Objections:
         return
     found = [p for p in promises if line["digest"] in (p["digest"], None)] or promises[:1]
     facts, rest = found[0]["parameters"], Fraction(terms.get("epsilon", 0)) - Fraction(terms.get("categories", 0))
-    if terms["model"] == "syntactic" and terms["k"] not in [p["parameters"]["reached"].get("k") for p in found]:
+    together = [p["parameters"].get("reached_together", p["parameters"].get("reached", {})) for p in found]
+    if terms["model"] == "syntactic" and terms["k"] not in [each.get("k") for each in together]:
         yield f"the account says k = {terms['k']}"
     if terms["model"] != "syntactic" and terms["epsilon"] != found[0]["spent"]:
         yield f"the account says epsilon {terms['epsilon']}, the promise {found[0]['spent']}"

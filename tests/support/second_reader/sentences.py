@@ -105,8 +105,8 @@ def _several(case: Case, m: re.Match[str]) -> Objections:
     share = 100 * case.facts["reached"]["largest_share"]
     if case.promise["unit"] != "one person" or not share - 1e-6 <= float(m["share"]) < share + 0.1 + 1e-6:
         yield f"it is {share} %"
-    if _float(m["k"]) != case.facts["reached"]["k"]:
-        yield f"k is {case.facts['reached']['k']}"
+    if _float(m["k"]) != (k := min(case.facts[n]["k"] for n in ("reached", "reached_together") if n in case.facts)):
+        yield f"k is {k} for a reader of all releases"
 
 
 def _unbounded(case: Case, m: re.Match[str]) -> Objections:
@@ -139,6 +139,8 @@ def _changed(case: Case, m: re.Match[str]) -> Objections:
 def _symbols_k(case: Case, m: re.Match[str]) -> Objections:
     if case.facts["reached"]["k"] is None:
         yield "no k is promised"
+    if (m["each"] == "s") != (case.promise["unit"] != "one person"):
+        yield "it counts something else than k does"
 
 
 def _in_each_group(case: Case, m: re.Match[str]) -> Objections:
@@ -352,6 +354,7 @@ def _lifetime(case: Case, m: re.Match[str]) -> Objections:
 
 
 _TIMES = rf"(?P<factor>{_NUM}|an astronomically large number)"
+_OUTSIDE = r"The promise is against anyone who sees only the result, not against a party that holds the true values\."
 SENTENCES: list[tuple[str, Check | str]] = [
     # ---- assumptions, central
     (r"the declared bounds and categories are public", "what is public is the user's word"),
@@ -433,13 +436,13 @@ SENTENCES: list[tuple[str, Check | str]] = [
     (r"If a person has more rows than are used, the rows to use are drawn at random\. Counts include only rows that were used, "
      r"so they are lower than in the table\.", _people_only),
     (r"This is a promise about rows\. For someone with m rows, ε is m times as large\.", _rows_only),
-    (r"Each row was randomised separately\. The true rows were not kept\.", _only("local")),
-    (r"Each row was moved at random, separately\. The true rows were not kept\.", _rows_only),
+    (rf"Each row was randomised separately, before it entered this file\. {_OUTSIDE}", _only("local")),
+    (rf"Each row was moved at random, separately, before it entered this file\. {_OUTSIDE}", _rows_only),
     (r"Each place of a trajectory was moved at random\. A place near the last one may be shown as the last one again\. "
-     r"No true place was kept\.", _unit_is("one user's trajectory")),
+     rf"{_OUTSIDE}", _unit_is("one user's trajectory")),
     (rf"Any two true rows lead to the same published row with probabilities that differ by a factor of at most {_TIMES}\.",
      _factor),
-    (r"Each value was randomised on the person's own device\. The collector never received a true value\.", _only("local")),
+    (rf"Each value was randomised separately, before it was counted\. {_OUTSIDE}", _only("local")),
     (rf"Any two values lead to the same report with probabilities that differ by a factor of at most {_TIMES}\.", _factor),
     (rf"Any two true (?P<things>rows|trajectories) (that are always )?within a distance of (?P<near>{_NUM}) of each other"
      rf"(?P<other> \(and any two of their categories\))? lead to the same published (row|trajectory) with probabilities that "
@@ -471,7 +474,7 @@ SENTENCES: list[tuple[str, Check | str]] = [
     (r"(?P<name>rate|noise_rate|rounding|diameter|step): (?P<value>.+)", _same),
     (rf"radius: (?P<value>{_NUM}|none)", _reaches),
     (rf"epsilon_at_diameter: (?P<value>{_NUM}|∞)", _no_less),
-    (r"for all rows r: \|\{s : QI\(s\) = QI\(r\)\}\| >= k", _symbols_k),
+    (r"for all rows r: \|\{(?P<each>s|person\(s\)) : QI\(s\) = QI\(r\)\}\| >= k", _symbols_k),
     (r"nothing is promised about groups of rows", _changed),
     (
         r"required: (?:(?P<name>\w+) = (?P<amount>[\d.e-]+)(?: \((?P<notes>.+)\))?"

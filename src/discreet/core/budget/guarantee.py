@@ -415,16 +415,23 @@ def promises_nothing(guarantee: Guarantee) -> bool:
     return guarantee.model == "syntactic" and isinstance(reached, Mapping) and not any(reached.values())
 
 
+def hidden_among(facts: Mapping[str, Any]) -> int | None:
+    """Return the k of a table against readers of all releases of its history; None where no k is promised."""
+    stated = [facts.get(name) for name in ("reached", "reached_together")]
+    found = [each["k"] for each in stated if isinstance(each, Mapping) and each.get("k") is not None]
+    return min(map(int, found), default=None)
+
+
 def found_at_most(guarantee: Guarantee) -> float | None:
     """Return the risk of being found if k counts persons; None if it counts rows.
 
     Guessing among the persons of a group is right with probability 1/k; guessing among its rows, with the person's
     share of rows. The larger one counts.
     """
-    reached = guarantee.parameters.get("reached")
-    if person_column(guarantee) is None or not isinstance(reached, Mapping) or not reached.get("k"):
+    reached, k = guarantee.parameters.get("reached"), hidden_among(guarantee.parameters)
+    if person_column(guarantee) is None or not isinstance(reached, Mapping) or not k:
         return None
-    return max(1 / int(reached["k"]), float(reached.get("largest_share", 0.0)))
+    return max(1 / k, float(reached.get("largest_share", 0.0)))
 
 
 def persons_text(guarantee: Guarantee) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from discreet import engines
-from discreet.core import Domain, Guarantee, checks, promise_place, released_columns
+from discreet.core import Domain, Guarantee, at_most, checks, promise_place, released_columns
 from discreet.engines import check_target
 from discreet.engines.readers import read_columns
 from discreet.jobs.charging import check_reserved, repeated, reserved, standing
@@ -62,7 +62,7 @@ def distances(guarantee: Guarantee) -> str:
             f"By the density, there are {facts['min_people']:g} or more people who give any result of a row with "
             f"probabilities within a factor {math.exp(min(guarantee.epsilon or 0.0, 700)):.3g} of that "
             "row's. The two farthest points of the box can be distinguished by at most epsilon "
-            f"{facts['epsilon_at_diameter']:.4g}."
+            f"{at_most(facts['epsilon_at_diameter'], 4)}."
         )
     if guarantee.model != "metric" or "radius" not in facts or facts.get("rate") == "inf":
         return ""
@@ -73,14 +73,14 @@ def distances(guarantee: Guarantee) -> str:
     said = (
         f"Two points {radius:g}{unit} apart give any result with probabilities within {factor} of each other. The two "
         f"farthest points of the box, {facts['diameter']:.4g}{unit} apart, can be distinguished by at most "
-        f"epsilon {facts['epsilon_at_diameter']:.4g}."
+        f"epsilon {at_most(facts['epsilon_at_diameter'], 4)}."
     )
     more, whole = category_level(guarantee), whole_level(guarantee)
     if more and whole is not None:
         said += (
             f" This holds for numbers. Rows that also differ in every category can be distinguished by epsilon "
-            f"{more:.4g} more: by a factor of {math.exp(min(level + more, 700)):.3g} at that distance, and by at most "
-            f"epsilon {whole:.4g} in total."
+            f"{at_most(more, 4)} more: by a factor of {math.exp(min(level + more, 700)):.3g} at that distance, and by "
+            f"at most epsilon {at_most(whole, 4)} in total."
         )
     return said
 

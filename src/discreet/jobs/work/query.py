@@ -24,7 +24,8 @@ def run(job: Job) -> JobResult:
         return JobResult(job, None, {}, {"query": given["query"], **plan.to_dict()}, plan)
     facts = {} if place is None else format_facts(place, job.read_domain(), **job.form)
     answer = session.sql(given["query"], **_asked(job))
-    table, promise = answer.to_arrow(float(given.get("level", 0.95))), answer.guarantee
+    level = float(given.get("level", 0.95))
+    table, promise = answer.to_arrow(level), answer.guarantee
     files = {} if place is None else {"table": place}
     if place is not None:
         account = account_of(job)
@@ -37,6 +38,8 @@ def run(job: Job) -> JobResult:
         stated = {
             **promise.parameters,
             **facts,
+            "query": given["query"],  # for the page of the answer
+            "level": level,
             "figures": [n for n in table.column_names if n not in promise.domain.names],
         }
         write_table(place, table, replace(promise, parameters=stated), book=book)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.risk import loss_rows
-from discreet.core import at_most, kept_text, normal_width, plural, unit_noun
+from discreet.core import at_most, hidden_among, kept_text, normal_width, plural, unit_noun
 from discreet.core import counted as counted_of
 from discreet.reporting import views
 from discreet.reporting.language import translated
@@ -73,6 +73,7 @@ def report_page(facts: dict[str, Any], language: str = "en") -> str:
         reasons=_reasons(left_out),
         risks=[(heading, found.get("notes", ()), _risk(found)) for heading, found in risks if found],
         first_rows=[list(first[0]), [[unbroken(v) for v in row.values()] for row in first]] if first else None,
+        asked=_answers(release.get("answers"), release.get("rows", 0)),
         clusters=clusters.told(release.get("clusters")),
         comparison=_comparison(facts.get("comparison")),
         attached=[(heading, note, [_result(r) for r in found]) for heading, note, found in attached if found],
@@ -103,6 +104,22 @@ def own_texts(facts: dict[str, Any]) -> Iterator[Any]:
     for shown in release.get("marginals", ()):
         yield from (shown["column"], *(() if shown["edges"] else shown["labels"]))
     yield from (row["candidate"] for row in release.get("frequencies", ()))
+    if asked := release.get("answers"):
+        yield from (asked["query"], *asked["columns"])
+
+
+def _answers(found: dict[str, Any] | None, rows: int) -> dict[str, Any] | None:
+    """Return the answers as a table: keys, and each figure with its interval and standard error."""
+    if found is None:
+        return None
+    ends = {"std_error": "standard error", "low": "from", "high": "to", "few": "few rows"}
+    said = {f"{name}_{end}": told for name in found["columns"] for end, told in ends.items()} | ends
+    names = [said.get(name, name) for name in found["columns"]]
+    numbers = [i for i in range(len(names)) if any(isinstance(row[i], (int, float)) for row in found["shown"])]
+    level = f", with {number(100 * found['level'])} % intervals (from, to)" if found["level"] else ""
+    caption = "The answers" + (level if rows == len(found["shown"]) else f": the first {len(found['shown'])}{level}")
+    return {"heads": names, "rows": [list(map(plain, row)) for row in found["shown"]], "numbers": numbers,
+            "caption": caption, "query": found["query"]}  # fmt: skip
 
 
 def _about(about: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -138,6 +155,9 @@ def _released(facts: dict[str, Any]) -> Answer:
         headline = f"{article} {facts['kind']}: {release['rows']:,} rows{groups}"
         if facts["kind"].endswith(" rows"):  # synthetic, or drawn
             headline = f"{release['rows']:,} {facts['kind']}"
+    if asked := release.get("answers"):
+        named = asked["columns"]
+        lines += [("", f"question: {asked['query']}")] if asked["query"] else []
     if named:
         lines.append(("", f"columns: {', '.join(named)}"))
     if told := facts.get("fitness"):
@@ -158,8 +178,8 @@ def _promised(facts: dict[str, Any]) -> Answer:
             said = "File and promise do not belong together: one of them was changed. The claim is shown below."
         return Answer(PROMISED, "Nothing that you can rely on", [("bad", said)])
     if promise["epsilon"] is None:
-        k = facts["parameters"].get("reached", {}).get("k")
-        among = "" if k is None else f"Everyone is hidden among {int(k):,} {plural(unit_noun(promise['unit']))}"
+        k = hidden_among(facts["parameters"])
+        among = "" if k is None else f"Everyone is hidden among {k:,} {plural(unit_noun(promise['unit']))}"
         headline = among or ("It promises nothing" if facts["kind"] == "masked table" else "No differential privacy")
         if kept and k is not None:
             headline += " in the generalised columns"
@@ -167,7 +187,7 @@ def _promised(facts: dict[str, Any]) -> Answer:
                 told.insert(0, ("warn", f"among {int(kept['k']):,} for someone who knows the kept columns"))
         return Answer(PROMISED, headline, [*told, *_account(facts)])
     slack = f", δ = {number(promise['delta'], 2)}" if promise["delta"] else ""
-    level = f"ε = {number(promise['epsilon'])}{slack}"
+    level = f"ε = {number(float(at_most(promise['epsilon'])), 6)}{slack}"
     return Answer(PROMISED, f"{level} to {promise['unit']}, {promise['model']} model", [*told, *_account(facts)])
 
 
@@ -207,8 +227,10 @@ def worrying(facts: dict[str, Any]) -> Answer:
     lines = []
     lines += [("bad", text) for text in contradictions(facts)]
     if checks["seeded"]:
-        said = "The noise was seeded, so it can be reproduced and removed. Do not publish this release."
-        lines.append(("bad", said))
+        # A table without an epsilon has no noise, but rows were drawn or shuffled.
+        noise, choices = "noise was seeded, so it can be reproduced and removed", "random choices were seeded"
+        seeded = noise if epsilon is not None else f"{choices}, so they can be repeated"
+        lines.append(("bad", f"The {seeded}. Do not publish this release."))
     broken = bool(lines)
     lines += [("bad", f"{text[:1].upper()}{text[1:]}.") for text in facts.get("doubts", ())]
     if epsilon is not None and math.isinf(epsilon):
@@ -217,7 +239,7 @@ def worrying(facts: dict[str, Any]) -> Answer:
     elif epsilon is not None and epsilon > 5:
         lines.append(("warn", "The level is weak on its own (ε above 5)."))
     elif (promise.get("whole_row_epsilon") or 0) > 5:
-        level = at_most(promise["whole_row_epsilon"], 3)
+        level = at_most(promise["whole_row_epsilon"], 4)
         lines.append(("warn", f"Rows that are far apart can be distinguished: for them ε is up to {level}."))
     lines += [("warn", text) for text in _measured(facts)]
     lines += _not_protected(facts["release"])
@@ -276,8 +298,8 @@ def worrying(facts: dict[str, Any]) -> Answer:
         lines.append(("soft", f"Not known: the distribution of {', '.join(blank[:12])}{more}."))
     lines += [("soft", f"{text[:1].upper()}{text[1:]}.") for text in checks.get("open", ())]
     if not facts["attacks"] and not facts["audits"]:
-        lines.append(("soft", "Not known: how far an attack gets. No attack and no audit is attached."))
-    headline = f"{len(lines)} point{'s' if len(lines) > 1 else ''} to consider" if weighed else "Nothing was found"
+        lines.append(("soft", "Not measured: how far an attack gets. No attack and no audit is attached."))
+    headline = f"{len(lines)} point{'s' if len(lines) > 1 else ''} to consider" if weighed else "No violation was found"
     if broken or facts.get("doubts"):
         headline = "A promise is broken" if broken else "The table may have been misread"
     return Answer(WORRYING, headline, lines)
@@ -502,7 +524,7 @@ def _risk(risk: dict[str, Any]) -> list[tuple[str, str, str]]:
     who = plural(called)
     rows = [
         (f"smallest group, k{f' ({who})' * bool(persons)}", number(risk["k"]),
-         f"everyone is hidden among this many {who}"),
+         f"every group of this table has at least this many {who}"),
         ("groups", number(risk["classes"]), "rows of one group are identical"),
         ("risk of being found, at most", share(found["max"]),
          "probability that a prosecutor picks the right row, worst group"),

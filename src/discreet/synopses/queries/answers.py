@@ -51,9 +51,9 @@ def empty_text(total: float, variance: float) -> str:
     if total > EMPTY_UP_TO * error:
         return ""
     return (
-        f"the number of rows cannot be told from zero ({rows_text(total)}, standard error {error:,.1f}). Perhaps no "
-        "row could be read as the schema declares it: look at decimal signs, dates and the spelling of categories. "
-        "What was spent stays spent"
+        f"the number of rows cannot be told from zero ({rows_text(total)}, standard error {error:,.1f}). The table may "
+        "be small for this budget, or unreadable as the schema declares it: look at decimal signs, dates and the "
+        "spelling of categories"
     )
 
 

@@ -286,10 +286,11 @@ class Mean(Measure):
             at, far = _far(law, level)
             far = far / grid.whole
             least, made = max(far[-1], 1e-9), []
+            inside = _inside(added, number)
             for sign in (-1, 1):
                 m = ratio
                 for _ in range(60):  # a contraction: far grows by less than the number of rows
-                    m = np.clip((added + sign * np.interp(np.abs(m), at, far)) / np.maximum(number, least), -1, 1)
+                    m = np.clip((inside + sign * np.interp(np.abs(m), at, far)) / np.maximum(number, least), -1, 1)
                 m = np.where(number > far[-1], m, sign)
                 by = np.hypot(half * (m - ratio), normal_width(level) * copied) + rounded
                 made.append(np.clip(middle + half * ratio + sign * by, low, high))
@@ -333,10 +334,12 @@ class Variance(Mean):
         def ends(level: float) -> tuple[FloatArray, FloatArray]:
             far = _together(law, level, 3) / grid.whole
             few, many = np.maximum(number - far, 1), np.maximum(number + far, 1)
-            square = [((squares + s * far) / np.where(s * (squares + s * far) > 0, few, many) + 1) / 2 for s in (-1, 1)]
-            near = np.maximum(np.abs(added) - far, 0) / many
-            wide = (np.abs(added) + far) / few
+            once, twice = _inside(added, number), _inside(squares, number)
+            square = [((twice + s * far) / np.where(s * (twice + s * far) > 0, few, many) + 1) / 2 for s in (-1, 1)]
+            near = np.maximum(np.abs(once) - far, 0) / many
+            wide = (np.abs(once) + far) / few
             least, largest = square[0] - np.minimum(wide, 1) ** 2, np.minimum(square[1], 1) - near**2
+            largest = np.maximum(largest, far / many)  # a mean that contradicts the squares is no sign of certainty
             known, by = number - far >= 1, rounded + normal_width(level) * copied
             return (
                 np.where(known, most * np.clip(least - by, 0, 1), 0.0),
@@ -549,6 +552,15 @@ def _grid(column: Column, price: Price) -> tuple[int, Fraction]:
 def _few(number: FloatArray, noise: float) -> BoolArray:
     """Return the groups whose noisy number of rows is below three times its noise."""
     return np.asarray(number < max(3 * noise, 1))
+
+
+def _inside(added: FloatArray, number: FloatArray) -> FloatArray:
+    """Return noisy sums moved to what as many values between -1 and 1 can add up to.
+
+    Beyond it, no mean agrees with the noise at the level, and an interval would shrink to a bound as if it were sure.
+    Moved sums only widen intervals.
+    """
+    return np.clip(added, -np.abs(number), np.abs(number))
 
 
 def _numbers(
