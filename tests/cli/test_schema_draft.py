@@ -332,6 +332,21 @@ def test_a_column_of_a_known_name_stays_whole(tmp_path: Path, capsys: pytest.Cap
     assert found["Gewicht"] == {"bounds": [0, 300]}
 
 
+def test_a_known_name_does_not_overrule_dates_that_were_looked_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("Tag;Monat;Geburtsdatum\n03.05.2025;5;1984\n28.11.2025;11;1990\n", encoding="utf-8")
+    draft = printed(capsys, "schema", path, "--known", "--look", 2)
+    found = tomllib.loads(draft)
+    assert found["source"]["dates"] == ["%d.%m.%Y"]
+    assert found["columns"]["Tag"] == {"kind": "date"}
+    assert found["columns"]["Monat"] == {"kind": "integer", "bounds": [1, 12]}
+    assert found["columns"]["Geburtsdatum"] == {"kind": "integer"}  # years
+    assert "days of a month" not in draft + printed(capsys, "schema", path, "--look", 2)
+    assert tomllib.loads(printed(capsys, "schema", path, "--known"))["columns"]["Tag"]["bounds"] == [1, 31]
+
+
 def test_one_question_about_all_bounds_that_are_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = [f"x{i}" for i in range(30)]
     (tmp_path / "t.csv").write_text(",".join(names) + "\n" + ",".join(["16"] * 30) + "\n")
