@@ -1,5 +1,6 @@
 """The verbs `study list`, `study run` and `study show`, which ``discreet`` finds by their entry point."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import groupby
@@ -92,25 +93,40 @@ def show(*, name: str, out: Path, html: Path | None, markdown: bool, as_json: bo
         chosen = discreet_studies.load(name)
         results = read_results(chosen, out)
         text = report.page(chosen, results)
+    kind = "quick" if results.quick else "full"
     if as_json:
         findings = [asdict(finding) for finding in chosen.findings(results)]
-        echo({"study": chosen.name, "findings": findings})
+        echo({"study": chosen.name, "file": str(results.file), "run": kind, "findings": findings})
     elif html is not None:
         write_whole(html, report.html(chosen, results), streams=True)
         show_files(html)
     elif markdown:
         typer.echo(text, nl=False)
     else:
+        console.print(f"Results of a {kind} run: {escape(str(results.file))}", soft_wrap=True, highlight=False)
         _show(text)
 
 
 def _show(text: str) -> None:
-    """Show a page on a terminal. Its tables are shown like all others."""
+    """Show a page on a terminal. Its tables are shown like all others, without marks of Markdown."""
     from rich.markdown import Markdown
 
     for table, lines in groupby(text.splitlines(), lambda line: line.startswith("|")):
         if not table:
             console.print(Markdown("\n".join(lines)))
             continue
-        names, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
-        show_table("", names, rows, right=names[1:], prose=names[:1])
+        plain = (re.sub(r"\*\*(.+?)\*\*|`(.+?)`", r"\1\2", line) for line in lines)
+        names, rule, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in plain)
+        if names[-1] == "verdict":  # next to the figure: behind all numbers it would be in a second table
+            names, rule = [names[0], "verdict", *names[1:-1], "note"], [rule[0], rule[-1], *rule[1:]]
+            rows = [[row[0], said, *row[1:-1], note] for row in rows for said, note in [_verdict(row[-1])]]
+        right = [name for name, mark in zip(names, rule, strict=True) if mark.endswith(":")]
+        show_table("", names, rows, right=right, prose=[name for name in names if name not in right])
+
+
+def _verdict(cell: str) -> tuple[str, str]:
+    """Return verdict and note of a cell that holds one of them, or both."""
+    from discreet_studies.harness.study import VERDICTS
+
+    found = re.fullmatch(rf"({'|'.join(VERDICTS)})(?:: (.*))?", cell)
+    return (found[1], found[2] or "") if found else ("", cell)

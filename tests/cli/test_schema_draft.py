@@ -332,6 +332,57 @@ def test_a_column_of_a_known_name_stays_whole(tmp_path: Path, capsys: pytest.Cap
     assert found["Gewicht"] == {"bounds": [0, 300]}
 
 
+def test_a_known_name_does_not_overrule_dates_that_were_looked_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("Tag;Monat;Geburtsdatum\n03.05.2025;5;1984\n28.11.2025;11;1990\n", encoding="utf-8")
+    draft = printed(capsys, "schema", path, "--known", "--look", 2)
+    assert "text next to them" not in draft
+    found = tomllib.loads(draft)
+    assert found["source"]["dates"] == ["%d.%m.%Y"]
+    assert found["columns"]["Tag"] == {"kind": "date"}
+    assert found["columns"]["Monat"] == {"kind": "integer", "bounds": [1, 12]}
+    assert found["columns"]["Geburtsdatum"] == {"kind": "integer"}  # years
+    assert "days of a month" not in draft + printed(capsys, "schema", path, "--look", 2)
+    assert tomllib.loads(printed(capsys, "schema", path, "--known"))["columns"]["Tag"]["bounds"] == [1, 31]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+@pytest.mark.parametrize(
+    ("prices", "thousands"),
+    [
+        (["1.234,50 €", "12,50 €"], "."),
+        (["+1.234,50 €", "-12,50 €"], "."),
+        (["1\u00a0234,50\u00a0€", "12,50\u00a0€"], " "),
+        (["€ 1.234,50", "€ 12,50"], "."),
+    ],
+)
+def test_thousands_next_to_a_euro_sign_are_found_and_read(
+    prices: list[str], thousands: str, encoding: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, schema = tmp_path / "t.csv", tmp_path / "t.toml"
+    path.write_text("Ort;Preis\n" + "".join(f"Ulm;{price}\n" for price in prices), encoding=encoding)
+    printed(
+        capsys, "schema", path, "--look", 2, "--declare", "Preis=-5000:5000", "--declare", "Ort=Ulm,Bonn", "-o", schema
+    )
+    source = tomllib.loads(schema.read_text("utf-8"))["source"]
+    assert (source["decimal"], source["thousands"], source["marks"]) == (",", thousands, ["€"])
+    made = dc.GridSynopsis(float("inf"), dc.Domain.from_toml(schema), rule=4).fit(str(path)).synopsis_
+    assert made.count(Preis=(0, 5000)).value == 2 - any(price.startswith("-") for price in prices)
+
+
+@pytest.mark.parametrize("price", ["12,50 €", "-€12,50", "12,- €"])
+def test_numbers_with_text_that_is_not_everywhere_the_same_are_named(
+    price: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"Ort;Preis\nUlm;{price}\nUlm;13,20\nUlm;14,10\n", encoding="utf-8")
+    draft = printed(capsys, "schema", path, "--look", 3)
+    assert "# Numbers of Preis have text next to them in some rows. Declare the text as marks under [source]" in draft
+    assert "kind" not in tomllib.loads(draft)["columns"]["Preis"]
+
+
 def test_one_question_about_all_bounds_that_are_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = [f"x{i}" for i in range(30)]
     (tmp_path / "t.csv").write_text(",".join(names) + "\n" + ",".join(["16"] * 30) + "\n")

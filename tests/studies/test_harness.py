@@ -70,6 +70,27 @@ def test_quick_and_full_runs_are_kept_apart_and_results_can_be_read_again(tmp_pa
     assert again.values("square", {}) == {json.dumps({"x": i}): float(i * i) for i in range(10)}
 
 
+def test_a_quick_run_says_so_with_its_seeds_and_leaves_the_pages_of_a_full_run(tmp_path: Path) -> None:
+    study = replace(
+        little([]), settings=lambda quick: [{"x": x, "seed": s} for x in (3, 4) for s in range(2 if quick else 20)]
+    )
+    full = {p: p.read_bytes() for p in write_report(study, run_study(study, tmp_path, processes=1), tmp_path)}
+    quick = run_study(study, tmp_path, quick=True, processes=1)
+    written = write_report(study, quick, tmp_path)
+    assert [p.name for p in written] == ["little-quick.html", "little-quick.md", "little-quick.csv"]
+    assert {p: p.read_bytes() for p in full} == full
+    for path in written[:2]:
+        assert "Quick run: a small part of the study, 2 seeds per setting." in path.read_text("utf-8")
+    assert not any(b"Quick run" in text for text in full.values())
+    assert (quick.seeds(), Results(quick.rows[1:]).seeds(), read_results(study, tmp_path).seeds()) == (
+        "2",
+        "1 to 2",
+        "20",
+    )
+    several = Results([({"x": 3}, {"seeds": 7.0})])  # measured at once
+    assert (several.seeds(), Results([({"x": 3}, {})]).seeds()) == ("7", "")
+
+
 def test_results_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     study = little([])
     with pytest.raises(DataSourceError, match=r"^little: no results found; run 'discreet study run little'"):
@@ -277,6 +298,28 @@ def test_the_shell_lists_and_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert shown.exit_code == 0
     assert shown.output.startswith("# Density trees")
     assert "synthetic-8" in shown.output
+
+
+def test_show_says_which_results_it_shows_and_a_narrow_terminal_has_every_verdict_next_to_its_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    note = "the printed one was measured on other rows than those that were published with it"
+    two = Estimate.of([9.0, 9.5]), Estimate.of([9.0, 9.1])
+    found = [Finding(f"{x} `squared`", 8.0, *two, "not reproduced", note) for x in range(1, 4)]
+    bold = "## Best\n\n| x | y |\n|---|---:|\n| a | **2.49 ± 0.53** |"
+    study = replace(little([]), findings=lambda _: found, notes=lambda _: [bold])
+    monkeypatch.setattr(discreet_studies, "load", lambda name: study)
+    run_study(study, "discreet-studies", quick=True, processes=1)
+    shown = run("study", "show", "little", COLUMNS="80").output
+    assert shown.startswith("Results of a quick run: discreet-studies/little-quick.parquet\n")
+    assert re.search(r"3 squared +│ not reproduced +│ +8\.000", shown)
+    assert " ".join(re.findall(r"[a-z]+", shown)).count("the printed one") == 3
+    assert "│ 2.49 ± 0.53 │" in shown
+    told = json.loads(run("study", "show", "little", "--json").output)
+    assert (told["run"], told["file"]) == ("quick", "discreet-studies/little-quick.parquet")
+    run_study(study, "discreet-studies", processes=1)
+    assert run("study", "show", "little").output.startswith("Results of a full run: discreet-studies/little.parquet\n")
 
 
 def test_a_report_has_no_script_unless_charts_to_zoom_are_asked_for(tmp_path: Path) -> None:

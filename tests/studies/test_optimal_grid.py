@@ -20,6 +20,7 @@ from discreet_studies.harness.runner import read_results
 from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED, UNSURE
 from discreet_studies.optimal_grid import study, tables
 from discreet_studies.optimal_grid.findings import (
+    CHOSEN,
     agreeing,
     choosing,
     chosen_arm,
@@ -179,7 +180,7 @@ def test_verdicts_follow_the_numbers() -> None:
     found = by_section["Table II, RUGNIK, d = 2", figure]
     assert found.verdict == NOT
     assert found.note.startswith("higher")
-    paid = "The same with N paid for", "EUGkM / RUGNIK, N paid for, d = 2, ε = 0.1"
+    paid = "The same with N paid for", "EUGkM / RUGNIK, N paid for, d = 2, ε = 0.1, in 1 of 8 settings"
     assert by_section[paid].verdict == NOT
     right = {(f.section, f.figure): f for f in findings(Results(rows_of(cell, e, better)))}
     assert right[paid].verdict == CORRECTED
@@ -211,6 +212,37 @@ def test_the_treatment_of_negative_counts_is_chosen_on_one_half_and_judged_on_th
     assert agreeing(sums, "rugnik", "signed", False) == (0, 6)
     judged = [f for f in findings(Results(rows)) if f.section.startswith("Table II, RUGNIK") and f.verdict]
     assert [f.verdict for f in judged] == [NOT] * 6
+
+
+def test_a_quick_run_takes_the_treatment_of_the_full_study_and_says_how_many_seeds_it_has() -> None:
+    assert chosen_arm(Sums(read_results(study.STUDY))) == CHOSEN
+    cell, e = (2, 2, 200), 0.15
+    printed = WCSS["rugnik", *cell, e]
+    rows = rows_of(cell, e, {"rugnik": printed, "eugkm": 9.0, "ours": 1.0})
+    rows += rows_of(
+        cell, e, {"rugnik, absolute": printed, "rugnik, signed": 2 * printed, "eugkm, signed": 9.0}, "negatives"
+    )
+    full, quick = Results(rows), Results(rows, quick=True)
+    assert (chosen_arm(Sums(full)), chosen_arm(Sums(quick))) == ("zero", CHOSEN)
+    measured = [f.measured.mean for f in findings(quick) if f.section == "Table II, RUGNIK, d = 2"]
+    assert measured == pytest.approx([2 * printed], rel=0.01)
+    text = "\n".join(notes(quick))
+    assert "noisy counts, 2 seeds each. In the full study, the one that" in text
+    assert "left as they are (chosen in the full study)" in text
+    assert "noisy counts, 20 seeds each. The one that" in "\n".join(notes(read_results(study.STUDY)))
+
+
+def test_a_printed_mean_is_over_the_settings_that_were_run_and_some_of_them_refute_nothing() -> None:
+    cell, e = (2, 2, 200), 1.0
+    rows = rows_of(cell, e, {"rugnik": 1.0, "eugkm": 1.0, "rugnik, paid": 1.0, "eugkm, paid": 1.0})
+    by = {f.figure: f for f in findings(Results(rows)) if f.section.startswith(("What", "The same"))}
+    for words in ("", ", N paid for"):
+        found = by[f"EUGkM / RUGNIK{words}, d = 2, ε = 1, in 1 of 8 settings"]
+        assert found.published == pytest.approx(WCSS["eugkm", *cell, e] / WCSS["rugnik", *cell, e])
+        assert found.verdict == UNSURE
+    whole = [r for c in CELLS for r in rows_of(c, e, {"rugnik": 1.0, "eugkm": 1.0})]
+    judged = {f.figure: f for f in findings(Results(whole))}["EUGkM / RUGNIK, d = 2, ε = 1"]
+    assert (judged.verdict, judged.published) == (NOT, printed_ratio(2, e))
 
 
 def test_signed_weights_pull_centres_away_from_negative_cells() -> None:

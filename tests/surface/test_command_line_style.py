@@ -94,6 +94,10 @@ def test_the_names_to_complete_are_those_that_are_taken() -> None:
         dc.TreeSynopsis(1.0, (0, 1), partitioner=partitioner, max_depth=2).fit(X)
 
 
+def test_every_verb_is_in_a_panel_of_the_help() -> None:
+    assert {command.rich_help_panel for command in TOP.commands.values()} == set(app._PANELS)
+
+
 def test_help_costs_less_than_half_a_second_of_work() -> None:
     """Processor time, not the clock: other tests may be running."""
     script = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import io
+import json
 import re
 import shlex
 import sys
@@ -31,10 +32,47 @@ OTHERS = sorted(name for name in _PYTHON if name not in (EXTEND, GALLERY))
 _BLOCK = re.compile(r"```(python|sh|text)\n(.*?)```", re.S)
 
 
+_NUMBER = r"-?\d+(?:[.,]\d+)*"
+#: Lines whose figures are noisy, and the factor by which they may differ from those on the page. All others are exact.
+_NOISY = {
+    "Good for. Counts by": 1.5,
+    "About 5": 1.5,
+    "95 % interval: ": 1.5,
+    "Standard error ": 1.5,
+    "grid 5": 1.2,
+    "tree 5": 3.0,
+    "[[3": 1.2,
+    "Figure(1.": 1.5,
+    "│ mail   │": 1.2,
+}
+#: Runs of which one must come near the noisy figures of a page. Three of ten of those that were tried at worst did not
+#: (the grid of the researcher has 588 or 675 cells): all of ten miss with a probability below 1e-5.
+_RUNS = 10
+
+
 def _told(text: str) -> str:
     """Return what a terminal shows without what differs from run to run and from window to window."""
     text = re.sub(r"sha256:[0-9a-f]+", "sha256:", re.sub(r"[│┃━┏┓┡┩╇┳─┌┐└┘┴╭╮╰╯]+", " ", text))
-    return " ".join(re.sub(r"-?\d+(?:[.,]\d+)*", "#", text).split())
+    return " ".join(text.split())
+
+
+def _misses(part: str, told: str) -> list[tuple[bool, str]]:
+    """Return the lines of a page with other figures than a run gave, and whether these are noisy."""
+    words = re.split(_NUMBER, _told(part))
+    found = re.search(f"({_NUMBER})".join(map(re.escape, words)), _told(told))
+    assert found, f"the page shows what is not told:\n{part}\n{told}"
+    figures, misses = iter(found.groups()), []
+    for line in part.splitlines():
+        allowed = next((by for start, by in _NOISY.items() if line.startswith(start)), 1.0)
+        for shown in re.findall(_NUMBER, _told(line)):
+            given = next(figures)
+            if shown != given and not 1 / allowed < _value(given) / _value(shown) < allowed:
+                misses.append((allowed > 1, f"{line}\n{shown} is now {given}"))
+    return misses
+
+
+def _value(figure: str) -> float:
+    return float(figure.replace(",", "")) or 1e-9
 
 
 #: Pages of seconds each, run by `make test-all`.
@@ -48,8 +86,22 @@ def _page(name: str) -> Any:
 @pytest.mark.usefixtures("eighty_columns")
 @pytest.mark.parametrize("page", [_page(p) for p in TUTORIALS])
 def test_a_journey_goes_as_its_page_says(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every command and every block of a tutorial runs, in order, in an empty folder; what it shows is what is told."""
-    monkeypatch.chdir(tmp_path)
+    """Every command and every block of a tutorial runs, in order, in an empty folder; what it shows is what is told.
+
+    Figures that are not noisy are those of the page. Noisy ones are near them in one of several runs.
+    """
+    misses: list[tuple[bool, str]] = []
+    for i in range(_RUNS):
+        (tmp_path / str(i)).mkdir()
+        monkeypatch.chdir(tmp_path / str(i))
+        misses = _journey(page)
+        if not misses or not all(noisy for noisy, _ in misses):
+            break
+    assert not misses, f"{page}: " + "\n".join(line for _, line in misses)
+
+
+def _journey(page: str) -> list[tuple[bool, str]]:
+    misses: list[tuple[bool, str]] = []
     space: dict[str, object] = {"__name__": "tutorial"}
     blocks = _BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
     assert {kind for kind, _ in blocks} >= {"sh", "text", "python"} - ({"python"} if page in _NO_PYTHON else set())
@@ -61,7 +113,7 @@ def test_a_journey_goes_as_its_page_says(page: str, tmp_path: Path, monkeypatch:
             told = printed.getvalue()
         elif kind == "text":
             for part in re.split(r"^\.\.\.$", text, flags=re.M):
-                assert _told(part) in _told(told), f"{page} shows what is not told:\n{part}\n{told}"
+                misses += _misses(part, told)
         else:
             told = ""
             for line in text.replace("\\\n", " ").strip().splitlines():
@@ -70,6 +122,7 @@ def test_a_journey_goes_as_its_page_says(page: str, tmp_path: Path, monkeypatch:
                 done = run(*words[1:], catch=True)
                 assert done.exit_code == int("exit code 1" in line), f"{line}\n{done.output}\n{done.exception!r}"
                 told += done.output
+    return misses
 
 
 @pytest.mark.parametrize("page", [_page(p) for p in OTHERS])
@@ -140,3 +193,23 @@ def test_a_page_is_short_and_its_prose_is_wrapped(page: Path) -> None:
     assert len(prose.split()) <= (900 if page.name == "known-limits.md" else 2000)
     long = [line for line in prose.splitlines() if len(line) > 100 and line.lstrip()[0] not in "|<!"]
     assert long == []
+
+
+#: What a plain install lacks, by the code that needs it.
+_EXTRAS = {
+    r"\bpandas\b|\.to_pandas\(": "pandas",
+    r"\bplotly\b|\.plot\(": "[plot]",
+    r"\.to_excel\(|\.xlsx\"": "[excel]",
+    r"import polars": "polars",
+}
+
+
+@pytest.mark.parametrize("page", sorted([*DOCS.glob("*.md"), *(DOCS / "tutorials").iterdir()]), ids=lambda p: p.name)
+def test_a_page_names_what_its_code_needs_beyond_a_plain_install(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    cells = json.loads(text)["cells"] if page.suffix == ".ipynb" else []
+    code = "\n".join(["".join(c["source"]) for c in cells if c["cell_type"] == "code"])
+    code += "\n".join(re.findall(r"```python\n(.*?)```", text, re.S))
+    named = " ".join(re.findall(r"`(pip install [^`]*)`", text))
+    for used, name in _EXTRAS.items():
+        assert name in named or not re.search(used, code), f"{page.name} uses {name} and does not say how to install it"

@@ -135,9 +135,10 @@ def _tell(result: Any) -> None:
 #: The verbs in the order in which a newcomer needs them.
 _PANELS = {
     "Start here": ("demo", "choose", "data", "plan", "schema", "account", "key", "run", "studio", "prepare"),
-    "Release": ("synopsis", "synthesize", "cluster", "query", "anonymize", "mask", "perturb", "sketch", "collect"),
+    "Release": ("synopsis", "synthesize", "cluster", "query", "anonymize", "mask", "perturb", "sketch", "collect",
+        "withdraw"),
     "Check and show": ("verify", "report", "ask", "risk", "compare", "attack", "audit", "study"),
-}
+}  # fmt: skip
 
 
 def _arrange() -> None:
@@ -145,11 +146,8 @@ def _arrange() -> None:
     order = {name: (i, panel) for i, (panel, name) in enumerate((p, n) for p, names in _PANELS.items() for n in names)}
     verbs = {command.name or getattr(command.callback, "__name__", ""): command for command in app.registered_commands}
     for name, command in verbs.items():
-        if name in order:
-            command.rich_help_panel = order[name][1]
-    app.registered_commands.sort(
-        key=lambda c: order.get(str(c.name or getattr(c.callback, "__name__", "")), (99, ""))[0]
-    )
+        command.rich_help_panel = order[name][1]  # a verb without a panel would stand alone, before the others
+    app.registered_commands.sort(key=lambda c: order[str(c.name or getattr(c.callback, "__name__", ""))][0])
     for each in app.registered_groups:
         each.rich_help_panel = order[str(each.typer_instance.info.name)][1] if each.typer_instance else None
 

@@ -120,7 +120,7 @@ def _draft(
         found = first_line.look(found, source, rows)
     columns = {}
     for name in names:
-        offered = dict(getattr(known_kind(name), "declared", {})) if known else {}
+        offered = dict(getattr(known_kind(name, found.kinds.get(name)), "declared", {})) if known else {}
         if found.kinds.get(name) == "integer" and all(isinstance(end, int) for end in offered.get("bounds", [""])):
             offered = {"kind": "integer", **offered}
         columns[name] = merged(merged(offered, book.get(name, {})), typed.get(name, {}))

@@ -106,9 +106,12 @@ def propose(path: Path, *, header: bool = True, skip: int = 0) -> Proposal:
 def look(proposed: Proposal, source: Source, rows: int) -> Proposal:
     """Look at the first rows; propose number and date formats and the kinds of columns, but no bounds or categories."""
     table = source.parts[0]
-    seen = _texts(table, rows)
+    seen, encoding = _texts(table, rows, "utf-8"), proposed.dialect.encoding
+    if encoding == "utf-8" and any("\ufffd" in v for column in seen for v in column):
+        # The first line was ASCII. Bytes are read again: a euro sign that cannot be read hides the numbers next to it.
+        seen, encoding = _texts(table, rows, "cp1252"), "windows-1252"
     values = [v for column in seen for v in column]
-    missing, encoding = tuple(m for m in MISSING if m in set(values)), proposed.dialect.encoding
+    missing = tuple(m for m in MISSING if m in set(values))
     columns = [[v for v in column if v and v not in missing] for column in seen]
     marks = tuple(m for m in _MARKS if any(_marked(column, re.escape(m)) for column in columns))
     bare = [[_unmarked(v, marks) for v in column] for column in columns]
@@ -119,23 +122,30 @@ def look(proposed: Proposal, source: Source, rows: int) -> Proposal:
     true, false = _words(columns)
     dialect = replace(
         proposed.dialect, decimal=decimal, thousands=thousands, marks=marks, dates=formats, true=true, false=false,
-        missing=missing, looked=rows,
-        encoding="windows-1252" if encoding == "utf-8" and any("\ufffd" in v for v in values) else encoding,
+        missing=missing, looked=rows, encoding=encoding,
     )  # fmt: skip
     kinds = {name: _kind(c, b, dialect) for name, c, b in zip(table.names, columns, bare, strict=True)}
-    return Proposal(dialect, proposed.reasons, {name: kind for name, kind in kinds.items() if kind})
+    odd = [
+        name for name, column in zip(table.names, columns, strict=True) if name and not kinds[name] and _beside(column)
+    ]
+    hint = (
+        f"Numbers of {', '.join(odd)} have text next to them in some rows. Declare the text as marks under [source], "
+        'such as marks = ["€"], or remove it from the file.'
+    )
+    reasons = (*proposed.reasons, *((hint,) if odd else ()))
+    return Proposal(dialect, reasons, {name: kind for name, kind in kinds.items() if kind})
 
 
 class _Number(str):
     """A number that a workbook keeps as one: its spelling says nothing about the texts."""
 
 
-def _texts(table: Part, rows: int) -> list[list[str]]:
+def _texts(table: Part, rows: int, encoding: str) -> list[list[str]]:
     """Return the first rows as texts, column by column."""
     columns: list[list[str]] = [[] for _ in table.names]
     for pieces, _ in islice(table.read(range(len(table.names)), 2**12), 64):
         for column, piece in zip(columns, pieces, strict=True):
-            found = [(v or b"").decode("utf-8", "replace").strip() for v in piece.text()[:rows].to_pylist()]
+            found = [(v or b"").decode(encoding, "replace").strip() for v in piece.text()[:rows].to_pylist()]
             numeric = piece.numeric.tolist() if isinstance(piece, Cells) else []
             column += [_Number(v) if own else v for v, own in zip_longest(found, numeric[: len(found)])]
         if len(columns[0]) >= rows:
@@ -150,7 +160,15 @@ def _mostly(column: Sequence[str], pattern: str) -> bool:
 
 
 def _marked(column: Sequence[str], mark: str) -> bool:
-    return _mostly(column, rf"{mark}\s*-?[\d.,' ]+|-?[\d.,' ]+\s*{mark}")
+    number = r"[+-]?[\d.,' \u00a0\u202f]+"
+    return _mostly(column, rf"{mark}\s*{number}|{number}\s*{mark}")
+
+
+def _beside(column: Sequence[str]) -> bool:
+    """Return whether some numbers of a column have a mark next to them, which is not written as most are."""
+    mark = rf"(?:{'|'.join(map(re.escape, _MARKS))})"
+    number = r"[\d.,' \u00a0\u202f]*\d[\d.,' \u00a0\u202f]*-*"
+    return _mostly(column, rf"[+-]?({mark}\s*)?[+-]?{number}\s*{mark}?") and any(re.search(mark, v) for v in column)
 
 
 def _unmarked(value: str, marks: Sequence[str]) -> str:
@@ -245,7 +263,7 @@ def _kind(column: Sequence[str], bare: Sequence[str], dialect: Dialect) -> str:
     """Return integer, number, date or boolean; empty where it is text, or cannot be told."""
     if {v.casefold() for v in column} in ({"true", "false"}, {*dialect.true, *dialect.false} - {""}) and column:
         return "boolean"
-    group = re.escape(dialect.thousands) or "(?!)"
+    group = _blanks(dialect.thousands) if dialect.thousands else "(?!)"
     whole = rf"[+-]?\d+|[+-]?\d{{1,3}}({group}\d{{3}})+"
     if _mostly(bare, whole):
         return "integer"

@@ -27,11 +27,21 @@ _HEAD = ("figure", "published", "measured", "95 % interval", "runs", "ours at be
 def page(study: Study, results: Results) -> str:
     """Return the whole report in Markdown."""
     found = study.findings(results)
-    lines = [f"# {study.title}", "", f"After {study.source}.", "", *verdicts(found), *_tables(study, results, found)]
+    lines = [f"# {study.title}", "", f"After {study.source}.", ""]
+    lines += [f"**{quick_run(results)}**", ""] if results.quick else []
+    lines += [*verdicts(found), *_tables(study, results, found)]
     lines += [line for note in study.notes(results) for line in (note, "")]
     if absent := _absent(study, results):
         lines += [f"Not run here, because they are not available: {', '.join(absent)}."]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def quick_run(results: Results) -> str:
+    """Return what the page of a quick run says first."""
+    seeds = f", {found} seeds per setting" if (found := results.seeds()) else ""
+    return (
+        f"Quick run: a small part of the study{seeds}. Intervals are wide: do not quote these figures as the study's."
+    )
 
 
 def short(study: Study, results: Results, place: str) -> tuple[str, dict[str, str]]:
@@ -45,7 +55,10 @@ def short(study: Study, results: Results, place: str) -> tuple[str, dict[str, st
     files = {f"{study.name}.csv": comma_separated(found)} if judged else {}
     lines = [] if judged else _tables(study, results, found)
     if judged:
-        lines += ["## All figures", "", f"[{len(found):,} figures with verdicts]({place}/{study.name}.csv) as CSV.", ""]
+        told = f"[{len(found):,} figures]({place}/{study.name}.csv) as CSV"
+        many = sum(bool(f.verdict) for f in found)
+        told += ", all with a verdict." if many == len(found) else f"; {many:,} of them have a verdict."
+        lines += ["## All figures", "", told, ""]
     heading = ""
     for note in study.notes(results):
         heading = note.lstrip("# ") if note.startswith("#") else heading
@@ -85,8 +98,8 @@ def verdicts(findings: Sequence[Finding]) -> list[str]:
     for section in sections:
         own = counts([f for f in findings if f.section == section])
         rows.append([section, *(str(own.get(v, 0)) for v in held)])
-    # The long name of a verdict would push the last column off a narrow terminal.
-    head = ["figures", *("after correction" if v == CORRECTED else v for v in held)]
+    # The long name of a verdict would push the last column off a terminal of 80 columns.
+    head = ["figures", *("corrected" if v == CORRECTED else v for v in held)]
     return ["## Verdicts", "", table_of(head, [*rows, ["all", *map(str, held.values())]]), ""]
 
 
@@ -153,7 +166,7 @@ def html(study: Study, results: Results) -> str:
         doubts.append(("soft", f"and {len(failed) - 4} more, in the tables below"))
     absent = _absent(study, results)
     doubts += [("soft", f"Not run here: {', '.join(absent)}.")] if absent else []
-    told_of = list(study.doubts(results))
+    told_of = [*([quick_run(results)] if results.quick else []), *study.doubts(results)]
     doubts += [("warn", doubt) for doubt in told_of]
     if not judged:
         doubts.append(("soft", "Nothing was published to compare with: these are figures of our own runs."))
@@ -177,15 +190,17 @@ def html(study: Study, results: Results) -> str:
     made = made.replace("<table>", '<div class="scroll"><table>').replace("</table>", "</table></div>")
     charts = [(chart.title, chart.drawn()) for chart in study.pictures(results).values()]
     loader = PackageLoader("discreet_studies.harness")
-    return render("study.html", study.title, "Study", answers, loader, charts=charts, style=STYLE, body=Markup(made))
+    kind = "Study, quick run" if results.quick else "Study"
+    return render("study.html", study.title, kind, answers, loader, charts=charts, style=STYLE, body=Markup(made))
 
 
 def write_report(study: Study, results: Results, folder: str | Path, *, plotly: bool = False) -> list[Path]:
     """Write page and tables into a folder; return the files. ``plotly`` adds charts to zoom, and 5 MB of program."""
     place = Path(folder).expanduser()
     place.mkdir(parents=True, exist_ok=True)
-    files = {place / f"{study.name}.html": html(study, results), place / f"{study.name}.md": page(study, results)}
-    files[place / f"{study.name}.csv"] = comma_separated(study.findings(results))
+    stem = f"{study.name}-quick" if results.quick else study.name  # the pages of a full run stay
+    files = {place / f"{stem}.html": html(study, results), place / f"{stem}.md": page(study, results)}
+    files[place / f"{stem}.csv"] = comma_separated(study.findings(results))
     if plotly:
         try:
             from plotly.offline import get_plotlyjs
@@ -194,7 +209,7 @@ def write_report(study: Study, results: Results, folder: str | Path, *, plotly: 
                 "charts to zoom need Plotly: pip install 'discreet[plot]', or leave --plotly out"
             ) from None
         for name, chart in study.pictures(results).items():
-            files[place / f"{study.name}-{name}.html"] = chart.plotly().to_html(include_plotlyjs="directory")
+            files[place / f"{stem}-{name}.html"] = chart.plotly().to_html(include_plotlyjs="directory")
         # Once for all charts, and beside them: a page must open without a network.
         files[place / "plotly.min.js"] = get_plotlyjs()
     for path, text in files.items():

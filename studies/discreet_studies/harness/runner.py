@@ -74,7 +74,7 @@ def run_study(
                 written = time.monotonic()
     finally:  # an interrupted run keeps what it has
         _write(study, file, done)
-    return Results((json.loads(s), done[s]) for s in settings)
+    return Results(((json.loads(s), done[s]) for s in settings), quick=quick, file=file)
 
 
 def read_results(study: Study, folder: str | Path | None = None) -> Results:
@@ -84,7 +84,8 @@ def read_results(study: Study, folder: str | Path | None = None) -> Results:
         for quick in (False, True):
             file = results_file(study, place, quick=quick)
             if file.is_file():
-                return Results((json.loads(s), numbers) for s, numbers in _read(study, file).items())
+                rows = ((json.loads(s), numbers) for s, numbers in _read(study, file).items())
+                return Results(rows, quick=quick, file=file)
     raise DataSourceError(f"{study.name}: no results found; run 'discreet study run {study.name}' first")
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -93,6 +95,10 @@ class Results:
     ----------
     rows : iterable of (setting, numbers)
         What was measured.
+    quick : bool
+        Whether the run was a quick one; its page says so.
+    file : Path, optional
+        Where the results are kept.
 
     Examples
     --------
@@ -105,8 +111,11 @@ class Results:
     0.09
     """
 
-    def __init__(self, rows: Iterable[tuple[Setting, Numbers]]) -> None:
+    def __init__(
+        self, rows: Iterable[tuple[Setting, Numbers]], *, quick: bool = False, file: Path | None = None
+    ) -> None:
         self.rows = list(rows)
+        self.quick, self.file = quick, file
         self._places: dict[tuple[str, Any], set[int]] = {}
         for i, (setting, _) in enumerate(self.rows):
             for part in setting.items():
@@ -134,6 +143,23 @@ class Results:
         """Return the mean difference of runs that agree in all but what is named: same seed, same draw."""
         first, second = self.values(measure, one), self.values(measure, other)
         return Estimate.of(first[key] - second[key] for key in first if key in second)
+
+    def seeds(self, **where: Any) -> str:
+        """Return the number of seeds of a setting: "4", "2 to 4" if settings differ, "" if none has a seed.
+
+        Examples
+        --------
+        >>> Results([({"k": 5, "seed": 0}, {}), ({"k": 5, "seed": 1}, {}), ({"k": 9, "seed": 0}, {})]).seeds()
+        '1 to 2'
+        """
+        held: Counter[str] = Counter()
+        for setting, numbers in self.rows:
+            if where.items() <= setting.items():
+                rest = json.dumps({name: value for name, value in setting.items() if name != "seed"}, sort_keys=True)
+                # A study whose settings measure several seeds at once returns their number.
+                held[rest] += int("seed" in setting) or int(numbers.get("seeds", 0))
+        found = sorted(n for n in held.values() if n)
+        return "" if not found else str(found[0]) if found[0] == found[-1] else f"{found[0]} to {found[-1]}"
 
     def seen(self, name: str) -> list[Any]:
         """Return the values that a part of the settings takes, in the order of their first run."""

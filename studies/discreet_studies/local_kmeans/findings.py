@@ -56,7 +56,7 @@ def tables(results: Results) -> list[str]:
             "cost",
             "Cost of the centres",
             "Sum of squared distances of the raw rows to the nearest centre, over that of the best centres without "
-            "privacy: 1 is perfect. Mean and half its 95 % interval; **bold** is the best of a row.",
+            "privacy: 1 is perfect. Mean and half its 95 % interval; * marks the best of a row.",
         ),
         (
             "ari",
@@ -70,7 +70,7 @@ def tables(results: Results) -> list[str]:
             by = {arm: results.estimate(f"{measure} {arm}", **where) for arm in arms}
             pick = min if measure == "cost" else max
             best = pick((by[arm].mean, arm) for arm in ARMS[:4])[1]
-            rows.append([name, *(f"**{_shown(by[a])}**" if a == best else _shown(by[a]) for a in arms)])
+            rows.append([name, *(f"{_shown(by[a])} *" if a == best else _shown(by[a]) for a in arms)])
         said += [f"## {title}", words, table_of(["table", *arms], rows)]
     return said
 

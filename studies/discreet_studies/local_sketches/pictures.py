@@ -169,7 +169,8 @@ def _values(results: Results) -> Chart:
             lines.append(Line(name, marks, look, "none"))
         across = [(float(value), str(value)) for value in shown]
         panels.append(Panel("value", "users", lines, title, across=across))
-    return Chart("RAPPOR value by value: 1,000,000 exponential values; bars span 20 runs", panels)
+    runs = results.seeds(part="RAPPOR-values")
+    return Chart(f"RAPPOR value by value: 1,000,000 exponential values; bars span {runs} runs", panels)
 
 
 def _thresholds(results: Results) -> Chart:

@@ -79,11 +79,14 @@ def _negatives(sums: Sums) -> list[str]:
         ]
         held = [("rugnik", True), ("rugnik", False), ("eugkm", None)]
         shares = ["{} of {}".format(*agreeing(sums, rule, arm, half)) for rule, half in held]
-        rows.append([words + " (chosen)" * (arm == chosen_arm(sums)), *shares, number(_mean(ratios))])
+        chosen = " (chosen in the full study)" if sums.quick else " (chosen)"
+        rows.append([words + chosen * (arm == chosen_arm(sums)), *shares, number(_mean(ratios))])
+    seeds = f", {sums.seeds} seeds each" if sums.seeds else ""
     head = ["negative counts are", "RUGNIK, to choose", "RUGNIK, to judge", "EUGkM, all", "RUGNIK, measured / printed"]
     return [
         "## What becomes of negative counts",
-        "The publication does not say. Three treatments were run on the same noisy counts, twenty seeds each. The one "
+        f"The publication does not say. Three treatments were run on the same noisy counts{seeds}. "
+        f"{'In the full study, the' if sums.quick else 'The'} one "
         "that reproduces most of every second figure of RUGNIK was taken; the other figures, and all of EUGkM's, judge "
         "it. Left as they are means: k-means starts from the positive counts, and its means weigh with both signs.",
         table_of(head, rows),

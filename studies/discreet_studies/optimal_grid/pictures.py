@@ -88,7 +88,7 @@ def _rules(sums: Sums) -> Chart:
     }
     panels = []
     for d in AXES:
-        lines = [Line("printed", [Mark(e, printed_ratio(d, e)) for e in sums.epsilons])]
+        lines = [Line("printed", [Mark(e, printed_ratio(d, e, sums.cells)) for e in sums.epsilons])]
         for look, (name, (one, other)) in enumerate(ways.items(), 1):
             among = [c for c in CELLS if ("eugkm", *c, sums.epsilons[0]) in WCSS]
             points = [(e, sums.mean_ratio(one, other, d, e, among)) for e in sums.epsilons]

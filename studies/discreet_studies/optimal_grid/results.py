@@ -39,6 +39,8 @@ class Sums:
             part, epsilon, seed = str(setting["part"]), float(setting["epsilon"]), int(setting["seed"])
             for method, value in numbers.items():
                 self._runs.setdefault((part, method, cell, epsilon), {})[seed] = value
+        #: Whether the run was quick, and its seeds.
+        self.quick, self.seeds = results.quick, results.seeds(part="negatives")
         #: The ε and the cells of Table II that were run.
         self.epsilons = [e for e in EPSILONS if any(self.runs("rugnik", c, e) for c in CELLS)]
         self.cells = [c for c in CELLS if any(self.runs("rugnik", c, e) for e in EPSILONS)]

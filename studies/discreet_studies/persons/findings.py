@@ -41,14 +41,14 @@ def findings(results: Results) -> list[Finding]:
 
 def tables(results: Results) -> list[str]:
     """Return the errors over bounds, a table for each set; the best bound of each ε is marked."""
-    said = ["Error, mean and half its 95 % interval; **bold** where a promise to persons does best."]
+    said = ["Error, mean and half its 95 % interval; * marks where a promise to persons does best."]
     for data, title in _titles(results).items():
         budgets = [e for e in results.seen("epsilon") if results.values("error", {"data": data, "epsilon": e})]
         units = _units(results, data=data)
         own = {(u, e): results.estimate("error", data=data, unit=u, epsilon=e) for u in units for e in budgets}
         best = {(min((own[u, e].mean, u) for u in units if u != ROW)[1], e) for e in budgets}
         rows = [
-            [_named(u), *(f"**{_shown(own[u, e])}**" if (u, e) in best else _shown(own[u, e]) for e in budgets)]
+            [_named(u), *(f"{_shown(own[u, e])} *" if (u, e) in best else _shown(own[u, e]) for e in budgets)]
             for u in units
         ]
         said += [f"## {title}", table_of(["promised to", *(f"ε = {e:g}" for e in budgets)], rows)]

@@ -29,7 +29,13 @@ def known_kinds() -> tuple[KnownKind, ...]:
     return tuple(KnownKind(one.pop("names"), source=one.pop("source"), declared=one) for one in held)
 
 
-def known_kind(name: str) -> KnownKind | None:
-    """Return the usual meaning of a column name; None if unknown."""
+def known_kind(name: str, kind: str | None = None) -> KnownKind | None:
+    """Return the usual meaning of a column name; None if unknown.
+
+    ``kind`` was found in rows that someone looked at: a column Tag of dates does not hold the days of a month.
+    """
     plain = re.sub(r"[^\w]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip())).strip("_").casefold()
-    return next((kind for kind in known_kinds() if re.fullmatch(kind.names, plain)), None)
+    found = next((known for known in known_kinds() if re.fullmatch(known.names, plain)), None)
+    if found is None or "bounds" not in found.declared or kind not in ("date", "integer", "number"):
+        return found
+    return found if isinstance(found.declared["bounds"][0], str) == (kind == "date") else None

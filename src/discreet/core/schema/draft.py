@@ -119,7 +119,7 @@ def _columns(
         if not waits:
             lines.append(f"{toml_key(name)} = {{{filled}}}")
             continue
-        known = known_kind(name)
+        known = known_kind(name, kind)
         offer = f"   # labels of the file: categories = {toml_value(list(labels[name]))}" if name in labels else ""
         missing = {} if known is None else {key: v for key, v in known.declared.items() if key not in said}
         if known is not None and missing:
