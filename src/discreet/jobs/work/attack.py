@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,7 +124,7 @@ def _recognised(job: Job) -> _Target:
         facts = promise.parameters
         if promise.model == "metric" and facts.get("mechanism") == "NDLaplace" and domain is not None:
             columns = _numeric(job, domain)
-            law = metric.NDLaplace(epsilon=facts["rate"] * facts["radius"], radius=facts["radius"], domain=columns)
+            law = _law(columns, float(facts["noise_rate"]), facts["radius"], facts["scaling"])
             return _Target("a perturbed table", "points", table, columns, law, facts.get("order") == "input")
         kinds = {"syntactic": "an anonymous table", "central": "a synthetic table"}
         return _Target(kinds.get(promise.model, "a perturbed table"), "table", table, domain)
@@ -142,7 +142,9 @@ def _recognised(job: Job) -> _Target:
         columns = _numeric(job, job.read_domain())
         rows = read_rows(job.table(job.data), columns)[0]
         level = {name: given[name] for name in ("epsilon", "radius") if name in given}
-        noisy = metric.NDLaplace(domain=columns, **level) if "radius" in given else None
+        noisy = None
+        if "radius" in given:
+            noisy = _law(columns, metric.NDLaplace(domain=columns, **level).law.rate, given["radius"], {})
         return _Target("points", "centers" if noisy is None else "points", rows, columns, noisy, len(rows) > 0)
     return _Target("a table without a guarantee", "table", engines.open(job.table(job.data)), schema)
 
@@ -153,6 +155,13 @@ def _numeric(job: Job, domain: Domain) -> Domain:
     if not numeric:
         raise job.declared.wrong("schema", str(job.schema), "a schema with at least one numeric column", "")
     return declared.select(numeric)
+
+
+def _law(columns: Domain, rate: float, radius: float, scaling: Mapping[str, Any]) -> metric.NDLaplace:
+    """Return the noise on coordinates. Attacks take records as numbers, which a column of dates would not read."""
+    plain = Domain({c.name: (c.low, c.high) for c in columns})
+    how = scaling.get("matrix", scaling.get("units", "box"))
+    return metric.NDLaplace(epsilon=rate * radius, radius=radius, domain=plain, scaling=how)
 
 
 # ---- attacks
