@@ -212,6 +212,20 @@ def test_synthetic_rows_perturbed_rows_and_reports(folder: Path, visits: Path, t
     guess = found_by(run("attack", reports, "--against", plain, *told, "--json"))["best guess"]
     assert guess["better_than_guessing"]
     assert guess["on_released"]["interval"][0] <= guess["bound"]  # or epsilon is refuted
+    # Missing and undeclared values become reports like any other, but there is nothing to guess. None is quoted.
+    cells = [("north", "south", "east", "", "Nroth")[i % 5] for i in range(600)]
+    for name, domain, values in (
+        ("labels", ["--domain", "north,south,east"], cells),
+        ("numbers", ["--domain-size", "3"], [{"north": "0", "south": "1", "east": "2"}.get(c, c) for c in cells]),
+        ("sketch", ["--mechanism", "count-mean-sketch"], cells),
+    ):
+        (tmp_path / f"{name}.csv").write_text("id,ward\n" + "".join(f"{i},{c}\n" for i, c in enumerate(values)))
+        made = run("sketch", "encode", tmp_path / f"{name}.csv", *told, *domain, "--epsilon", 2, "-o", reports)
+        assert made.exit_code == 0, made.output
+        told_of = run("attack", reports, "--against", tmp_path / f"{name}.csv", *told)
+        assert "allowed by epsilon" in told_of.output
+        assert f"{120 if name == 'sketch' else 240} with a missing or undeclared value" in told_of.output
+        assert "Nroth" not in told_of.output
     counts = tmp_path / "counts.state"
     assert run("sketch", "aggregate", reports, "-o", counts).exit_code == 0
     assert "no report of a single person" in run("attack", counts, "--against", plain).output

@@ -140,6 +140,10 @@ class AttackResult(Told):
             ("on the control group", str(self.control), "share of successes though not released"),
             ("baseline", str(self.baseline), "share of successes by guessing"),
         ]
+        if "bound" in self.facts:
+            found.append(
+                ("allowed by epsilon", f"{self.facts['bound']:.3f}", "the largest share that the promise allows")
+            )
         return [row for row in found if self.control is not None or row[0] != "on the control group"]
 
     def __str__(self) -> str:
