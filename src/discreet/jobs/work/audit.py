@@ -84,7 +84,8 @@ def _entry(job: Job) -> AuditedMechanism:
         raise wrong("mechanism", name, f"one of the class, such as rating = {function.__name__}(epsilon=1, domain=5)")
     if isinstance(function, OwnOracle):
         entry = of_mechanism(name, function)
-        return replace(entry, **{n: float(given[n]) for n in ("epsilon", "delta") if n in given})
+        claim = given.get("epsilon", entry.epsilon), given.get("delta", entry.delta)
+        return replace(entry, epsilon=float(claim[0]), delta=float(claim[1]))
     pairs = getattr(function, "pairs", None)
     if pairs is None and hasattr(function, "data") and hasattr(function, "neighbour"):
         pairs = [(function.data, function.neighbour)]
