@@ -66,6 +66,26 @@ def test_points_without_a_guarantee(folder: Path) -> None:
     assert hidden["advantage_interval"][0] <= 0 <= hidden["advantage_interval"][1]
 
 
+def test_points_with_dates_are_attacked_by_their_days(tmp_path: Path) -> None:
+    """A date is read by its declared column once; read again as a number it would be missing, and the attack blind."""
+    rng = np.random.default_rng(1)
+    for name in ("in", "out"):
+        days = np.datetime64("2024-01-01") + rng.integers(0, 366, 200)
+        rows = "\n".join(f"{x:.3f},{day}" for x, day in zip(rng.uniform(0, 100, 200), days, strict=True))
+        (tmp_path / f"{name}.csv").write_text(f"cost,day\n{rows}\n")
+    days = {"cost": (0, 100), "day": {"kind": "date", "bounds": ["2024-01-01", "2024-12-31"]}}
+    dc.Domain(days).to_toml(tmp_path / "schema.toml")
+    schema, noisy = ["--schema", tmp_path / "schema.toml"], tmp_path / "noisy.csv"
+    level = ["--epsilon", 400, "--radius", 0.1]
+    assert run("perturb", tmp_path / "in.csv", *schema, *level, "-o", noisy).exit_code == 0
+    words = ["--against", tmp_path / "in.csv", "--control", tmp_path / "out.csv", *schema, "--seed", 1, "--json"]
+    for more in ([], [*level, "--kind", "points", "--unlinked"]):
+        facts = json.loads(run("attack", noisy, *words, *more).output)
+        found = {(each["attack"], each.get("column")): each for each in facts["attacks"]}
+        assert found["membership", None]["advantage"] > 0.8
+        assert found["attribute", "day"]["relative_to_prior"] < 0.6
+
+
 def test_a_synopsis_and_centres(folder: Path) -> None:
     found = found_by(attack(folder, "s.parquet", "--json"))
     assert set(found) == {"membership", "attribute"}
@@ -192,6 +212,20 @@ def test_synthetic_rows_perturbed_rows_and_reports(folder: Path, visits: Path, t
     guess = found_by(run("attack", reports, "--against", plain, *told, "--json"))["best guess"]
     assert guess["better_than_guessing"]
     assert guess["on_released"]["interval"][0] <= guess["bound"]  # or epsilon is refuted
+    # Missing and undeclared values become reports like any other, but there is nothing to guess. None is quoted.
+    cells = [("north", "south", "east", "", "Nroth")[i % 5] for i in range(600)]
+    for name, domain, values in (
+        ("labels", ["--domain", "north,south,east"], cells),
+        ("numbers", ["--domain-size", "3"], [{"north": "0", "south": "1", "east": "2"}.get(c, c) for c in cells]),
+        ("sketch", ["--mechanism", "count-mean-sketch"], cells),
+    ):
+        (tmp_path / f"{name}.csv").write_text("id,ward\n" + "".join(f"{i},{c}\n" for i, c in enumerate(values)))
+        made = run("sketch", "encode", tmp_path / f"{name}.csv", *told, *domain, "--epsilon", 2, "-o", reports)
+        assert made.exit_code == 0, made.output
+        told_of = run("attack", reports, "--against", tmp_path / f"{name}.csv", *told)
+        assert "allowed by epsilon" in told_of.output
+        assert f"{120 if name == 'sketch' else 240} with a missing or undeclared value" in told_of.output
+        assert "Nroth" not in told_of.output
     counts = tmp_path / "counts.state"
     assert run("sketch", "aggregate", reports, "-o", counts).exit_code == 0
     assert "no report of a single person" in run("attack", counts, "--against", plain).output

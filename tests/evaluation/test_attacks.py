@@ -105,6 +105,40 @@ def test_a_result_reads_prints_and_draws() -> None:
 # --- draws and kernels
 
 
+def test_the_sentence_follows_the_intervals_that_are_shown() -> None:
+    """A threshold fixed on half of the people may miss what the area of all shows: the sentence says which counts."""
+    rng = np.random.default_rng(1)
+    scores, control = rng.normal(0.25, 1, 400), rng.normal(0, 1, 400)
+    found = [ev.ScoredAttack("a", scores, control, threshold) for threshold in (0.1, 9.0)]
+    assert [each.auc_interval[0] > 0.5 for each in found] == [True, True]
+    assert [each.advantage_interval[0] > 0 for each in found] == [True, False]
+    assert all(each.better_than_chance and "is better than chance" in each.verdict for each in found)
+    assert "interval of the advantage is above 0" in found[0].verdict
+    assert "interval of the area under the curve is above 0.5" in found[1].verdict
+    none = ev.ScoredAttack("a", control, control, 0.0)
+    assert not none.better_than_chance
+    assert "no better than chance. Neither the advantage" in none.verdict
+
+
+def test_scores_that_are_not_numbers_are_refused_and_not_called_chance() -> None:
+    rows = np.random.default_rng(1).random((20, 2))
+    with pytest.raises(InvalidArgument, match="scores must be numbers for all 40 people"):
+        ev.membership_attack(rows, rows, rows, score=lambda _, records: np.full(len(records), np.nan))
+    days = {"x": (0, 1), "day": {"kind": "date", "bounds": ["2024-01-01", "2024-12-31"]}}
+    mechanism = dc.metric.NDLaplace(epsilon=1, radius=0.1, domain=dc.Domain(days))
+    with pytest.raises(InvalidArgument, match="declare dates and times by numeric bounds"):
+        ev.membership_attack(rows, rows, rows, metric=mechanism, reference=rows)
+
+
+def test_people_who_are_all_alike_have_no_prior_error_to_compare_with() -> None:
+    same = np.full((20, 2), 0.5)
+    found = ev.reconstruction_attack(same, same, reference=same, rate=10, random_state=1)
+    assert found.relative_to_prior is None
+    assert found.to_dict()["relative_to_prior"] is None
+    assert ("of the prior's error", "not known", "without the release there is no error") in found.rows()
+    assert "with no error without the release" in str(found)
+
+
 def test_noise_drawn_by_attacks_has_the_law() -> None:
     stream = noise.generator(6)
     for d in (1, 2, 6):

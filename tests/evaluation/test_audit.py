@@ -6,6 +6,7 @@ import json
 import math
 import re
 import time
+import warnings
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -235,11 +236,77 @@ def test_a_bar_is_shown_next_to_the_output_and_changes_nothing(capsys: pytest.Ca
     assert shown.counts == quiet.counts
 
 
-@pytest.mark.parametrize("constant", [7, None, "always", math.inf, math.nan, np.zeros(3), [], {}])
+@pytest.mark.parametrize("constant", [7, "always", math.inf, np.zeros(3), [], {}])
 def test_a_release_that_never_changes_shows_nothing(constant: Any) -> None:
     found = audit(lambda data, rng: constant, 0, 1, 200, epsilon=0, random_state=1)
     assert found.epsilon_lower == 0
     assert found.passed is True
+
+
+@pytest.mark.parametrize("nothing", [None, math.nan, np.full(3, np.nan), [None, math.nan]])
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_mechanism_that_returns_nothing_is_refused(nothing: Any, batch: bool) -> None:
+    """Such as one whose return was forgotten: "not refuted" would be read as a pass."""
+    with pytest.raises(InvalidArgument, match="mechanism must be a function that returns its release"):
+        audit(lambda data, rng, size=1: [nothing] * size if batch else nothing, 0, 1, 200, batch=batch, random_state=1)
+    with pytest.raises(InvalidArgument, match="NaN in every run"):
+        audit(lambda data, rng: 1, 0, 1, 200, features=lambda release: math.nan, random_state=1)
+
+
+def test_a_release_that_is_often_none_is_audited_by_the_others() -> None:
+    found = audit(lambda data, rng: None if rng.random() < 0.9 else data, 5, 6, 2000, epsilon=1, random_state=1)
+    assert found.passed is False
+
+
+@pytest.mark.parametrize("large", [2**55, 2**60, 2**200, 10**400])
+@pytest.mark.parametrize("features", [None, dc.evaluation.BitPatterns()])
+def test_whole_numbers_beyond_doubles_are_compared_exactly(large: int, features: Any) -> None:
+    shapes = [lambda n: large + n, lambda n: [large + n], lambda n: np.array([large + n]), lambda n: {"a": large + n}]
+    for shape in shapes[: 3 if features else 4]:  # bits of a mapping begin with its names
+        found = audit(lambda n, rng, of=shape: of(n), 1, 2, 200, epsilon=1, features=features, random_state=1)
+        assert found.passed is False
+    if large < 2**63:
+        how = {"epsilon": 1, "batch": True, "features": features, "random_state": 1}
+        assert audit(lambda n, rng, size: np.full(size, large + n), 1, 2, 200, **how).passed is False
+
+
+def test_a_mechanism_that_changes_its_input_gets_a_fresh_one_each_time() -> None:
+    def longer(rows: Any, rng: Any) -> int:
+        rows.append(1)
+        return len(rows)
+
+    def shifted(rows: Any, rng: Any) -> Any:
+        rows += rng.laplace(size=rows.shape)
+        return rows
+
+    def nested(rows: Any, rng: Any) -> int:
+        rows[0].append(1)
+        return len(rows[0])
+
+    data, neighbour = [1, 2], [1]
+    assert audit(longer, data, neighbour, 200, epsilon=1, random_state=1).passed is False
+    assert audit(nested, [[1, 2]], [[1]], 200, epsilon=1, random_state=1).passed is False
+    assert (data, neighbour) == ([1, 2], [1])
+    found = audit(shifted, np.array([0.0]), np.array([1.0]), 4000, epsilon=1, random_state=1)
+    assert 0.6 < found.epsilon_lower <= 1
+
+
+def test_warnings_of_the_mechanism_are_shown_once() -> None:
+    def loud(data: Any, rng: Any) -> float:
+        warnings.warn(f"drew {rng.random()}", stacklevel=1)
+        return float(rng.random())
+
+    with pytest.warns(UserWarning, match="drew") as seen:
+        audit(loud, 0, 1, 200, random_state=1)
+    assert len(seen) == 1
+
+
+def test_an_event_on_texts_names_them() -> None:
+    def answer(n: int, rng: Any) -> str:
+        return "yes" if rng.random() < n / 4 else "nope"
+
+    for mechanism in (answer, lambda n, rng: [answer(n, rng), 2]):
+        assert re.search("is '(yes|nope)'", audit(mechanism, 1, 3, 400, random_state=1).event)
 
 
 def test_a_release_that_always_tells_is_bounded_by_the_number_of_runs() -> None:

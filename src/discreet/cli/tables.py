@@ -214,6 +214,8 @@ def show_attack(result: Any) -> None:
         measures(title, found.rows())
         brackets = f"({found.confidence:.0%} intervals in brackets)"
         console.print(f"[bold]{escape(found.verdict)}[/] {brackets}", highlight=False)
+        if gone := {**found.facts, **about}.get("left_out", 0):
+            console.print(f"[bold yellow]Left out:[/] {gone:,} with a missing or undeclared value.", highlight=False)
     if facts["none"]:
         console.print(escape(facts["none"]), highlight=False)
     for each in lacking:

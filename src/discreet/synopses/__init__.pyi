@@ -8,6 +8,7 @@ from .boxes.tree.budgets import OwnBudget as OwnBudget
 from .boxes.tree.estimator import TreeSynopsis as TreeSynopsis
 from .boxes.tree.own import Boxes as Boxes
 from .boxes.tree.own import Cuts as Cuts
+from .boxes.tree.own import Offers as Offers
 from .boxes.tree.own import OwnPartitioner as OwnPartitioner
 from .centers import CenterSynopsis as CenterSynopsis
 from .centers import Lifted as Lifted
@@ -58,6 +59,7 @@ __all__ = [
     "Marginals",
     "MeasuredMarginal",
     "ModelSynopsis",
+    "Offers",
     "OwnBudget",
     "OwnPartitioner",
     "QueryPlan",

@@ -192,7 +192,7 @@ def test_the_audit_runs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         ("text", None, "lists of whole numbers"),
         (((1, 1),), None, "2 rows"),
         (((1,), (1,)), None, "from 2 to"),
-        (((1, 1), (1, 1, 1)), None, "rows of one length"),
+        (((1, 1), (1, 1, 1)), None, "rows of one length, .* got '2 rows of length 2, 3'"),
         (((0, 2), (1, 1)), None, "from 1 on"),
         (((1.0, 2), (2, 1)), None, "from 1 on"),
         (((1, 2), (2, 2)), None, "one sum"),

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -63,7 +64,17 @@ class LawSpace:
             raise InvalidArgument("metric", f"rate {law.rate}", "noise with a positive finite rate", "rate=1e6")
         if not _falls_with_distance(law):
             raise InvalidArgument("metric", type(law).__name__, "a law whose density falls as exp(-rate distance)")
-        return cls(law, getattr(metric, "scale", None) or _as_is)
+        own = getattr(metric, "scale", None)
+        return cls(law, partial(_finite, own) if own else _as_is)
+
+
+def _finite(scale: Callable[[Any], Any], rows: Any) -> FloatArray:
+    """Scale rows, and refuse a domain that does not read them: every person would look alike."""
+    found = np.asarray(scale(rows), np.float64)
+    if not np.isfinite(found).all():
+        expected = "a mechanism that reads records as numbers: declare dates and times by numeric bounds"
+        raise InvalidArgument("metric", "a domain that reads them as missing", expected, 'domain={"day": (0, 366)}')
+    return found
 
 
 def _as_is(rows: Any) -> FloatArray:

@@ -1,6 +1,5 @@
 """Reconstruction attacks: the best guess of a record from its noisy point, the public noise and public records."""
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,10 +59,13 @@ class GuessResult(ScoredAttack):
         return float(self.errors.mean())
 
     @property
-    def relative_to_prior(self) -> float:
-        """Mean error divided by that without the release: at 1 the release does not help."""
+    def relative_to_prior(self) -> float | None:
+        """Mean error divided by that without the release: at 1 the release does not help.
+
+        None if the guess without the release has no error, as for a constant column: nothing is left to reveal.
+        """
         alone = float(self.prior_errors.mean())
-        return self.mean_error / alone if alone else math.nan
+        return self.mean_error / alone if alone else None
 
     @property
     def gain(self) -> float:
@@ -72,12 +74,12 @@ class GuessResult(ScoredAttack):
 
     @property
     def verdict(self) -> str:
-        """The result in a sentence."""
+        """The result in a sentence, and the interval that it follows from."""
         alone = 0.0 if self.blind is None else self.blind.attack.value
         said = (
             f"{100 * self.attack.value:.3g} % of the people are guessed well, {100 * alone:.3g} % without the release"
         )
-        return f"{said}: the attack is {'better' if self.advantage_interval[0] > 0 else 'no better'} than chance."
+        return f"{said}: {self._against_chance}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain data."""
@@ -93,9 +95,12 @@ class GuessResult(ScoredAttack):
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Return the figures as a table: measure, value, meaning."""
+        share, meaning = "not known", "without the release there is no error"
+        if self.relative_to_prior is not None:
+            share, meaning = f"{self.relative_to_prior:.3f}", "1: no better than without the release"
         found = [
             ("mean error", f"{self.mean_error:.4g}", "distance of the guess from the truth"),
-            ("of the prior's error", f"{self.relative_to_prior:.3f}", "1: no better than without the release"),
+            ("of the prior's error", share, meaning),
         ]
         if self.blind is not None:
             found.append(("without the release", str(self.blind.attack), "share guessed near enough"))
@@ -103,8 +108,9 @@ class GuessResult(ScoredAttack):
 
     def __str__(self) -> str:
         alone = "" if self.blind is None else f", {self.blind.attack} without the release"
+        share = "with no error" if self.relative_to_prior is None else f"{self.relative_to_prior:.3f} of that"
         return (
-            f"{self.name}: mean error {self.mean_error:.4g}, {self.relative_to_prior:.3f} of that without the release; "
+            f"{self.name}: mean error {self.mean_error:.4g}, {share} without the release; "
             f"within {-self.threshold:.4g}: {self.attack} of the people, {self.control} of the control{alone}"
         )
 

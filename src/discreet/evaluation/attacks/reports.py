@@ -23,7 +23,8 @@ def best_guess(
     reports : Reports
         Reports of a mechanism that estimates frequencies.
     values : list
-        The values behind them, in their order.
+        The values behind them, in their order. People whose value is not a candidate, or missing, are left out; the
+        facts say how many (``left_out``).
     candidates : list
         The values that people may have, which are public.
     attacks, confidence, random_state
@@ -50,15 +51,18 @@ def best_guess(
         expected = f"the {len(reports):,} values behind the reports, in their order"
         raise InvalidArgument("values", f"{len(values):,} values", expected, "values=people")
     truth, labels = np.array([str(v) for v in values]), np.array([str(c) for c in candidates])
-    kinds, counts = np.unique(truth, return_counts=True)
-    chosen = draws.order(len(truth), stream)[:most]
+    known = np.flatnonzero(np.isin(truth, labels) & np.array([v is not None for v in values]))
+    if not len(known):
+        raise InvalidArgument("candidates", f"{len(labels):,} values", "values that people have", "candidates=people")
+    kinds, counts = np.unique(truth[known], return_counts=True)
+    chosen = known[draws.order(len(known), stream)[:most]]
     right = 0
     for place in chosen:
         one = reports.mechanism.aggregate(reports[[place]])
         counted = np.asarray(reports.mechanism.estimate(one, candidates).count)
         tied = np.flatnonzero(counted >= counted.max() - 1e-9)
         right += labels[tied[noise.below(len(tied), size=1, rng=stream)[0]]] == truth[place]
-    share, level_of = counts.max() / len(truth), math.exp(min(float(reports.mechanism.epsilon), 700))
-    facts = {"bound": share * level_of / (share * level_of + 1 - share)}
+    share, level_of = counts.max() / len(known), math.exp(min(float(reports.mechanism.epsilon), 700))
+    facts = {"bound": share * level_of / (share * level_of + 1 - share), "left_out": len(truth) - len(known)}
     blind = Rate(int((truth[chosen] == kinds[counts.argmax()]).sum()), len(chosen), level)
     return AttackResult("best guess", Rate(int(right), len(chosen), level), None, blind, level, facts)

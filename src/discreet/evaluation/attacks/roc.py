@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet import noise
 from discreet.core import BoolArray, FloatArray, Told, checks, later, normal_width, wilson
+from discreet.errors import InvalidArgument
 from discreet.evaluation.attacks import draws
 
 
@@ -139,6 +140,10 @@ class AttackResult(Told):
             ("on the control group", str(self.control), "share of successes though not released"),
             ("baseline", str(self.baseline), "share of successes by guessing"),
         ]
+        if "bound" in self.facts:
+            found.append(
+                ("allowed by epsilon", f"{self.facts['bound']:.3f}", "the largest share that the promise allows")
+            )
         return [row for row in found if self.control is not None or row[0] != "on the control group"]
 
     def __str__(self) -> str:
@@ -199,6 +204,14 @@ class ScoredAttack(Told):
     blind: ScoredAttack | None = None
     confidence: float = 0.95
     facts: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse scores that are not numbers: they would compare as chance."""
+        gone = int(np.isnan(self.scores).sum() + np.isnan(self.control_scores).sum())
+        if gone:
+            total = len(self.scores) + len(self.control_scores)
+            expected = f"numbers for all {total:,} people ({self.name})"
+            raise InvalidArgument("scores", f"NaN for {gone:,} of them", expected, "leaving those records out")
 
     @property
     def attack(self) -> Rate:
@@ -289,6 +302,7 @@ class ScoredAttack(Told):
             "tpr_at": {str(f): self.tpr_at(f) for f in LOW_RATES},
             "tpr_at_interval": {str(f): list(self.tpr_interval(f)) for f in LOW_RATES},
             "baseline_advantage": self.baseline,
+            "better_than_chance": self.better_than_chance,
         }
         if self.blind is not None:
             found["baseline_interval"] = list(self.blind.advantage_interval)
@@ -312,11 +326,26 @@ class ScoredAttack(Told):
         return found
 
     @property
+    def better_than_chance(self) -> bool:
+        """True if the interval of the advantage is above 0 or that of the area above 0.5.
+
+        Each errs upwards with half of the error probability, so both together keep the confidence.
+        """
+        return self.advantage_interval[0] > 0 or self.auc_interval[0] > 0.5
+
+    @property
+    def _against_chance(self) -> str:
+        if self.advantage_interval[0] > 0:
+            return "the attack is better than chance. The interval of the advantage is above 0."
+        if self.better_than_chance:
+            return "the attack is better than chance. The interval of the area under the curve is above 0.5."
+        return "the attack is no better than chance. Neither the advantage nor the area has an interval above chance."
+
+    @property
     def verdict(self) -> str:
-        """The result in a sentence."""
+        """The result in a sentence, and the interval that it follows from."""
         a, c = _percent(self.attack.value), _percent(self.control.value)
-        better = "better" if self.advantage_interval[0] > 0 else "no better"
-        return f"{a} of the people in the release are called so, and {c} of others: the attack is {better} than chance."
+        return f"{a} of the people in the release are called so, and {c} of others: {self._against_chance}"
 
     def plot(self) -> Any:
         """Draw the curve and that of the baseline; needs the extra 'plot'."""
@@ -331,7 +360,7 @@ class ScoredAttack(Told):
             f"{self.tpr_at(0.01):.3f} found at 1 % false positives; {len(self.scores):,} people in the release, "
             f"{len(self.control_scores):,} others; {self.baseline:.3f} without the release"
         )
-        return text if low > 0 else text + "; no better than guessing"
+        return text if self.better_than_chance else text + "; no better than guessing"
 
     __repr__ = __str__
 
@@ -398,7 +427,5 @@ def score_blindly(
     people = np.concatenate([members, others])
     order = draws.order(len(people), stream)
     found = np.empty(len(people))
-    found[order] = np.nan_to_num(
-        np.asarray(scorer(people[order]), np.float64), nan=-np.inf, posinf=np.inf, neginf=-np.inf
-    )
+    found[order] = np.asarray(scorer(people[order]), np.float64)
     return found[: len(members)], found[len(members) :]

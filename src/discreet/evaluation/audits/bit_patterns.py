@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import FloatArray, WordArray, checks
-from discreet.evaluation.audits.features import flatten
+from discreet.evaluation.audits.features import flatten, rounded_away
 
 _LOW_BITS = np.uint64(255)
 #: Position of the last bit of zero: below that of all numbers.
@@ -19,7 +19,8 @@ _NOTHING = -1100.0
 class BitPatterns:
     """Features of the bits of a release's doubles, to audit floating-point noise: ``audit(features=BitPatterns())``.
 
-    For each number: value, trailing zeros of the mantissa, position of the last bit set, exponent, last eight bits.
+    For each number: value, trailing zeros of the mantissa, position of the last bit set, exponent, last eight bits, and
+    what the double rounds away of a whole number beyond 2^52.
 
     Parameters
     ----------
@@ -39,30 +40,30 @@ class BitPatterns:
 
     def __init__(self, numbers: int = 1) -> None:
         self.numbers = checks.whole("numbers", numbers, low=1, high=64)
-        kinds = ("value", "trailing zeros", "last bit", "exponent", "low bits")
+        kinds = ("value", "trailing zeros", "last bit", "exponent", "low bits", "rounded away")
         self.names = tuple(
             kind if numbers == 1 else f"{kind} of number {i}" for i in range(self.numbers) for kind in kinds
         )
 
     def __call__(self, release: Any) -> FloatArray:
         flat = flatten(release)[: self.numbers]
-        row = np.full(self.numbers, np.nan)
-        row[: len(flat)] = flat
-        found: FloatArray = self._table(row[None])[0]
+        row, rest = np.full(self.numbers, np.nan), np.zeros(self.numbers)
+        row[: len(flat)], rest[: len(flat)] = flat, flatten(release, rounded_away)[: self.numbers]
+        found: FloatArray = self._table(row[None], rest[None])[0]
         return found
 
     def batch(self, releases: Any) -> FloatArray:
         """Return one row per release."""
-        if isinstance(releases, np.ndarray) and releases.dtype.kind in "buif":
+        if isinstance(releases, np.ndarray) and releases.dtype.kind in "bf":
             flat = releases.reshape(len(releases), -1)[:, : self.numbers].astype(np.float64)
             if flat.shape[1] == self.numbers:
-                return self._table(flat)
+                return self._table(flat, np.zeros_like(flat))
         return np.array([self(r) for r in releases]).reshape(len(releases), len(self.names))
 
-    def _table(self, values: FloatArray) -> FloatArray:
+    def _table(self, values: FloatArray, rests: FloatArray) -> FloatArray:
         columns: list[Any] = []
-        for x in values.T:
-            columns += self._of(np.ascontiguousarray(x))
+        for x, rest in zip(values.T, rests.T, strict=True):
+            columns += [*self._of(np.ascontiguousarray(x)), np.where(np.isnan(x), np.nan, rest)]
         return np.column_stack(columns)
 
     def _of(self, x: FloatArray) -> list[FloatArray]:

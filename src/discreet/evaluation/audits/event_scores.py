@@ -3,6 +3,8 @@
 Each score is fitted on releases of both inputs. Its events are counted on other releases, so any fit is sound.
 """
 
+import reprlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -48,8 +50,10 @@ class Coordinate:
 class CellRatio:
     """Likelihood ratio of one feature's cells: exact values where they repeat, quantile bins otherwise."""
 
-    def __init__(self, column: int, name: str, first: FloatArray, second: FloatArray) -> None:
-        self.column, self.name = column, name
+    def __init__(
+        self, column: int, name: str, texts: Mapping[float, str], first: FloatArray, second: FloatArray
+    ) -> None:
+        self.column, self.name, self.texts = column, name, texts
         a, b = self._read(first), self._read(second)
         both = np.concatenate([a, b])
         values, counts = np.unique(both, return_counts=True)
@@ -87,8 +91,9 @@ class CellRatio:
 
     def _cell(self, cell: int) -> str:
         if cell < len(self.values):
-            value = self.values[cell]
-            return "missing" if value == _GONE else f"{value:.10g}"
+            value = float(self.values[cell])
+            known = reprlib.repr(self.texts[value]) if value in self.texts else f"{value:.10g}"
+            return "missing" if value == _GONE else known
         ends = np.concatenate([[-np.inf], self.edges, [np.inf]])
         place = cell - len(self.values)
         return f"in [{ends[place]:.6g}, {ends[place + 1]:.6g})"
@@ -239,27 +244,31 @@ class Event:
 
 
 def choose(
-    first: FloatArray, second: FloatArray, names: tuple[str, ...], *, miss: float, delta: float, seed: int
-) -> Event:
-    """Return the best event, given releases of both inputs as one row of features each."""
+    first: FloatArray, second: FloatArray, names: tuple[str, ...], texts: Mapping[float, str] | None = None, *,
+    miss: float, delta: float, seed: int,
+) -> Event:  # fmt: skip
+    """Return the best event, given releases of both inputs as one row of features each; ``texts`` undoes hashes."""
     # With next to nothing to go by, both parts are all there is: the event is poor, its count still fair.
     half = (len(first) // 2, len(second) // 2) if len(first) >= 4 else (0, 0)
     fit = (first[: half[0]], second[: half[1]]) if half[0] else (first, second)
     tune = first[half[0] :], second[half[1] :]
     best = Event(Coordinate(0, names[0]), np.inf, True, True, -np.inf)
-    for score in _scores(fit[0], fit[1], names, seed):
+    for score in _scores(fit[0], fit[1], names, texts or {}, seed):
         event = _best_cut(score, score.of(tune[0]), score.of(tune[1]), miss, delta)
         if event.expected > best.expected + _WORTH:
             best = event
     return best
 
 
-def _scores(first: FloatArray, second: FloatArray, names: tuple[str, ...], seed: int) -> list[Score]:
+def _scores(
+    first: FloatArray, second: FloatArray, names: tuple[str, ...], texts: Mapping[float, str], seed: int
+) -> list[Score]:
     """Fit all scores, simple ones first: of two equally good ones the simple one is reported."""
     both = np.concatenate([first, second])
     varied = [c for c in range(both.shape[1]) if _varies(both[:, c])] or [0]
-    found: list[Score] = [Coordinate(c, names[c]) for c in varied]
-    ratios = [CellRatio(c, names[c], first, second) for c in varied]
+    # Half lines of hashes mean nothing to a reader; cells of texts name them.
+    found: list[Score] = [Coordinate(c, names[c]) for c in varied if not np.isin(both[:, c], list(texts)).any()]
+    ratios = [CellRatio(c, names[c], texts, first, second) for c in varied]
     found += ratios
     if len(varied) < 2:
         return found

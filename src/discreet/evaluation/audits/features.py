@@ -6,7 +6,7 @@ A map may lose information. The audit then sees less, but never claims too much.
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +17,8 @@ from discreet.errors import InvalidArgument, InvalidType
 
 #: Numbers of one release that are looked at.
 WIDEST = 4096
+#: Whole numbers from here on are compared exactly: noise may take them to where doubles are farther apart than 1.
+_LARGE = 2**52
 
 
 class FeatureMap(Protocol):
@@ -44,26 +46,44 @@ class OneByOne:
 
 
 class NumberFeatures(OneByOne):
-    """Length, sum and entries of a number or an array of numbers."""
+    """Length, sum and entries of a number or an array of numbers; texts by a hash, which ``texts`` undoes.
+
+    A double does not separate whole numbers beyond 2^53, so what it rounds away is a feature of its own there.
+    """
 
     def __init__(self, first: Any) -> None:
-        flat = flatten(first)
+        self.texts: dict[float, str] = {}
+        flat = flatten(first, self._number)
+        self.worded = bool(self.texts)
         self.scalar = _is_scalar(first)
         self.size = 1 if self.scalar else min(max(len(flat), 1), WIDEST)
         entries = tuple(f"entry {i}" for i in range(self.size))
         self.names = ("value",) if self.scalar else ("length", "sum", *entries)
+        self.head = len(self.names) - self.size
+        self.exact = bool(flatten(first, _is_large).any())
+        if self.exact:
+            self.names += tuple(f"what a double rounds away of {name}" for name in self.names[self.head :])
 
     def __call__(self, release: Any) -> FloatArray:
-        flat = flatten(release)
-        if self.scalar:
-            return flat[:1] if len(flat) == 1 else np.array([math.nan])
+        flat = flatten(release, self._number)
         found = np.full(len(self.names), np.nan)
-        found[0], found[1] = len(flat), _sum(flat)
-        found[2 : 2 + len(flat)] = flat[: self.size]
+        if self.scalar and len(flat) != 1:
+            return found
+        if not self.scalar:
+            found[0], found[1] = len(flat), _sum(flatten(release, _addend) if self.worded else flat)
+        found[self.head : self.head + len(flat)][: self.size] = flat[: self.size]
+        if self.exact:
+            found[self.head + self.size :][: len(flat)] = flatten(release, rounded_away)[: self.size]
         return found
 
+    def _number(self, value: Any) -> float:
+        code = number_of(value)
+        if isinstance(value, str) and len(self.texts) < WIDEST:
+            self.texts[code] = value
+        return code
+
     def batch(self, releases: Any) -> FloatArray:
-        if not isinstance(releases, np.ndarray) or releases.dtype.kind not in "buif":
+        if self.exact or not isinstance(releases, np.ndarray) or releases.dtype.kind not in "buif":
             return super().batch(releases)
         table = releases.reshape(len(releases), -1).astype(np.float64)
         if self.scalar:
@@ -140,9 +160,14 @@ class OwnFeatures:
         return found.reshape(len(releases), -1)
 
 
-def flatten(release: Any) -> FloatArray:
-    """Return all numbers of a release in a row: missing ones as NaN, texts by their hash, mappings by sorted key."""
-    if isinstance(release, np.ndarray) and release.dtype.kind in "buif":
+def flatten(release: Any, number: Callable[[Any], float] | None = None) -> FloatArray:
+    """Return all numbers of a release in a row: missing ones as NaN, texts by their hash, mappings by sorted key.
+
+    ``number`` reads a single value; by default `number_of`.
+    """
+    number = number or number_of
+    as_doubles = number not in (rounded_away, _is_large)
+    if isinstance(release, np.ndarray) and release.dtype.kind in "buif" and as_doubles:
         return release.ravel().astype(np.float64)
     if isinstance(release, (pa.Array, pa.ChunkedArray)):
         release = release.to_pylist()
@@ -150,13 +175,13 @@ def flatten(release: Any) -> FloatArray:
         release = release.tolist()
     if isinstance(release, Mapping):
         keys = sorted(release, key=repr)
-        parts = [np.array([word_code(repr(keys))]), *(flatten(release[k]) for k in keys)]
+        parts = [np.array([number(repr(keys))]), *(flatten(release[k], number) for k in keys)]
         return np.concatenate(parts)
     if isinstance(release, (set, frozenset)):
         release = sorted(release, key=repr)
     if isinstance(release, (list, tuple)):
-        return np.concatenate([flatten(x) for x in release]) if release else np.empty(0)
-    return np.array([number_of(release)])
+        return np.concatenate([flatten(x, number) for x in release]) if release else np.empty(0)
+    return np.array([number(release)])
 
 
 def number_of(value: Any) -> float:
@@ -168,6 +193,23 @@ def number_of(value: Any) -> float:
         except OverflowError:
             return math.inf if str(value)[0] != "-" else -math.inf  # a whole number beyond all doubles
     return word_code(value if isinstance(value, str) else repr(value))
+
+
+def _addend(value: Any) -> float:
+    return 0.0 if isinstance(value, str) else number_of(value)
+
+
+def _is_large(value: Any) -> float:
+    return float(isinstance(value, Integral) and abs(int(value)) >= _LARGE)
+
+
+def rounded_away(value: Any) -> float:
+    """Return the difference between a whole number and its double; a hash of the number if that is not exact either."""
+    if not isinstance(value, Integral) or abs(int(value)) < _LARGE:
+        return 0.0
+    whole, double = int(value), number_of(value)
+    rest = whole - int(double) if math.isfinite(double) else whole
+    return float(rest) if abs(rest) < 2 * _LARGE else word_code(str(whole))
 
 
 def word_code(text: str) -> float:

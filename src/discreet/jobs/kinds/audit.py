@@ -31,8 +31,9 @@ KIND = Kind(
     own=(
         option("mechanism", "text", "A mechanism that 'discreet audit --list' names, or module:function for your own.",
             "noise.discrete_laplace"),
-        option("epsilon", "budget", "Claimed epsilon of your own function, if it does not state one.", 1.0),
-        option("delta", "number", "Claimed delta of your own function.", 1e-6, default=0, low=0, below=1),
+        option("epsilon", "budget", "Claimed epsilon of your own mechanism; overrides the one it states.", 1.0),
+        option("delta", "number", "Claimed delta of your own mechanism; overrides the one it states.", 1e-6, default=0,
+            low=0, below=1),
         option("trials", "whole", "Runs of the mechanism on each of two neighbouring inputs.", 100000, default=100000,
             low=100),
         option("confidence", "number", "Confidence level of each bound.", 0.99, default=0.99, above=0, below=1),

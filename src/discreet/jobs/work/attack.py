@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,7 @@ from discreet.engines import texts
 from discreet.errors import DiscreetError, FormatError, SchemaError
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.kinds.attack import ATTACKS
-from discreet.jobs.work.sketch import messages_of
+from discreet.jobs.work.sketch import messages_of, read_values
 from discreet.metric import read_rows
 from discreet.reporting import kind_of, read_released
 from discreet.synopses import CenterSynopsis, ModelSynopsis, Synopsis
@@ -124,7 +124,7 @@ def _recognised(job: Job) -> _Target:
         facts = promise.parameters
         if promise.model == "metric" and facts.get("mechanism") == "NDLaplace" and domain is not None:
             columns = _numeric(job, domain)
-            law = metric.NDLaplace(epsilon=facts["rate"] * facts["radius"], radius=facts["radius"], domain=columns)
+            law = _law(columns, float(facts["noise_rate"]), facts["radius"], facts["scaling"])
             return _Target("a perturbed table", "points", table, columns, law, facts.get("order") == "input")
         kinds = {"syntactic": "an anonymous table", "central": "a synthetic table"}
         return _Target(kinds.get(promise.model, "a perturbed table"), "table", table, domain)
@@ -142,7 +142,9 @@ def _recognised(job: Job) -> _Target:
         columns = _numeric(job, job.read_domain())
         rows = read_rows(job.table(job.data), columns)[0]
         level = {name: given[name] for name in ("epsilon", "radius") if name in given}
-        noisy = metric.NDLaplace(domain=columns, **level) if "radius" in given else None
+        noisy = None
+        if "radius" in given:
+            noisy = _law(columns, metric.NDLaplace(domain=columns, **level).law.rate, given["radius"], {})
         return _Target("points", "centers" if noisy is None else "points", rows, columns, noisy, len(rows) > 0)
     return _Target("a table without a guarantee", "table", engines.open(job.table(job.data)), schema)
 
@@ -153,6 +155,13 @@ def _numeric(job: Job, domain: Domain) -> Domain:
     if not numeric:
         raise job.declared.wrong("schema", str(job.schema), "a schema with at least one numeric column", "")
     return declared.select(numeric)
+
+
+def _law(columns: Domain, rate: float, radius: float, scaling: Mapping[str, Any]) -> metric.NDLaplace:
+    """Return the noise on coordinates. Attacks take records as numbers, which a column of dates would not read."""
+    plain = Domain({c.name: (c.low, c.high) for c in columns})
+    how = scaling.get("matrix", scaling.get("units", "box"))
+    return metric.NDLaplace(epsilon=rate * radius, radius=radius, domain=plain, scaling=how)
 
 
 # ---- attacks
@@ -214,7 +223,14 @@ def _on_reports(job: Job, target: _Target, name: str, stream: Any) -> Iterator[t
     reports = sum(target.thing[1:], target.thing[0])
     wanted = [job.parameters["column"]] if "column" in job.parameters else []
     column = [v for batch in texts(job.table(job.parameters["against"]), wanted) for v in batch[0].to_pylist()]
-    candidates = sorted({v for v in column if v is not None})
+    choices = getattr(reports.mechanism, "choices", None)
+    if choices is not None:  # as the mechanism reads them: a value that is missing or not declared is no one's
+        codes = choices.codes(read_values(reports.mechanism, pa.array(column, pa.string())))
+        listed = None if isinstance(choices.domain, int) else choices.domain
+        column = [None if c < 0 else c if listed is None else listed[c] for c in codes.tolist()]
+    else:
+        listed, column = None, [v or None for v in column]
+    candidates = sorted({v for v in column if v is not None}) if listed is None else list(listed)
     try:
         found = evaluation.best_guess(reports, column, candidates, random_state=stream)
     except DiscreetError as error:
@@ -228,6 +244,7 @@ def _on_numbers(job: Job, target: _Target, name: str, stream: Any) -> Iterator[t
     assert domain is not None
     written = Domain(domain.to_dict(), unit=domain.unit, source=job.dialect(), **domain.facts.to_dict())
     people, others = (read_rows(job.table(given[each]), written)[0] for each in ("against", "control"))
+    left_out = int((~_whole(people)).sum())
     points = read_rows(target.thing, domain)[0] if isinstance(target.thing, pa.Table) else target.thing
     artifact: Any = points
     if isinstance(points, np.ndarray) and target.kind == "points":
@@ -235,7 +252,6 @@ def _on_numbers(job: Job, target: _Target, name: str, stream: Any) -> Iterator[t
         both = whole[0] & whole[1] if len(people) == len(points) else whole[0]
         artifact = points[both if len(people) == len(points) else whole[1]]
         people = people[both]
-    left_out = int((~_whole(people)).sum())
     people, others = people[_whole(people)], others[_whole(others)]
     if "reference" in given:
         public = read_rows(job.table(given["reference"]), written)[0]

@@ -2,13 +2,18 @@
 
 import json
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
+import discreet
 from discreet.core import write_whole
+from discreet.errors import DiscreetError
 from discreet.evaluation.audits import NeighbourPair
 from discreet.evaluation.registry import (
     AuditedMechanism,
@@ -62,7 +67,7 @@ def _entry(job: Job) -> AuditedMechanism:
     """Return the mechanism to run: a listed one, or the user's own function, as ``module:function``.
 
     A function takes ``(data, rng)``. Its attributes ``data`` and ``neighbour`` (or ``pairs`` of them) are its inputs,
-    ``epsilon`` and ``delta`` its claim, unless the job states one.
+    ``epsilon`` and ``delta`` its claim, which those of the job override.
     """
     name, given, wrong = job.parameters["mechanism"], job.parameters, job.declared.wrong
     if ":" not in name:
@@ -73,10 +78,14 @@ def _entry(job: Job) -> AuditedMechanism:
             function: Any = attrgetter(attribute)(import_module(module))
     except (ImportError, AttributeError, ValueError) as error:
         raise wrong("mechanism", name, f"a function that can be imported ({error})") from None
+    except Exception as error:  # whatever the module raises
+        raise wrong("mechanism", name, f"in a module that can be imported ({_place(error)})") from None
     if isinstance(function, type) and issubclass(function, OwnOracle):
         raise wrong("mechanism", name, f"one of the class, such as rating = {function.__name__}(epsilon=1, domain=5)")
     if isinstance(function, OwnOracle):
-        return of_mechanism(name, function)
+        entry = of_mechanism(name, function)
+        claim = given.get("epsilon", entry.epsilon), given.get("delta", entry.delta)
+        return replace(entry, epsilon=float(claim[0]), delta=float(claim[1]))
     pairs = getattr(function, "pairs", None)
     if pairs is None and hasattr(function, "data") and hasattr(function, "neighbour"):
         pairs = [(function.data, function.neighbour)]
@@ -93,6 +102,15 @@ def _entry(job: Job) -> AuditedMechanism:
     return AuditedMechanism(
         name, function, listed, float(epsilon), float(delta), batch=bool(getattr(function, "batch", False))
     )
+
+
+def _place(error: Exception) -> str:
+    """Return what a user's code raised, and where: the innermost line that is not of an installed package."""
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    inside = [str(Path(discreet.__file__).parent), "site-packages", sys.base_prefix, "<frozen"]
+    own = [(file, line) for file, line in frames if not any(part in file for part in inside)] or frames
+    said = traceback.format_exception_only(error)[-1].strip()
+    return f"{said}, in {Path(own[-1][0]).name}, line {own[-1][1]}"
 
 
 @contextmanager
@@ -117,7 +135,14 @@ def _run_mechanism(job: Job) -> dict[str, Any]:
     # A user's function may not be picklable.
     workers = 1 if ":" in name else None
     limits: dict[str, Any] = {"time_budget": given.get("seconds"), "workers": workers, "progress": None}
-    begun = entry.audit(trials, confidence, random_state=given.get("seed"), **limits)
+    try:
+        begun = entry.audit(trials, confidence, random_state=given.get("seed"), **limits)
+    except DiscreetError:
+        raise
+    except Exception as error:
+        if ":" not in name:
+            raise
+        raise job.declared.wrong("mechanism", name, f"a function that runs on its inputs ({_place(error)})") from None
     exact = entry.exact()
     passed = all(bool(r.passed) for r in begun) and (exact is None or bool(exact.passed))
     return {

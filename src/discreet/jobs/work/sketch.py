@@ -259,7 +259,7 @@ def encode(job: Job, mechanism: Mechanism, output: Path) -> dict[str, Any]:
     held = reserved(job, mechanism.guarantee, wanted if vector else wanted[:1])
     with NewFile(output) as out:
         for batch in texts(job.table(job.data), wanted):
-            values = np.column_stack([_floats(each) for each in batch]) if vector else _values(mechanism, batch[0])
+            values = np.column_stack([_floats(each) for each in batch]) if vector else read_values(mechanism, batch[0])
             people = None if users is None else batch[1].to_pylist()
             reports = mechanism.encode(values, users=people, rng=stream, **extra)
             out.file.write(reports.to_bytes())
@@ -288,7 +288,7 @@ def _memory(job: Job, mechanism: Mechanism) -> dict[str, Any]:
     return {"memo": local.Memo(read_whole(job.place(secret), "secret").strip())}
 
 
-def _values(mechanism: Mechanism, column: pa.Array) -> Any:
+def read_values(mechanism: Mechanism, column: pa.Array) -> Any:
     """Return whole numbers for mechanisms over numbered values, text for others."""
     if _numbered(mechanism):
         numbers = _floats(column)

@@ -114,8 +114,9 @@ class OwnOracle(OneNumber, Oracle):
             spoken, names[1] = [_listed(self.support(y)) for y in range(reports)], "support"
         self._set(supports=_read_support(names[1], spoken, reports, d))
         if not within(self.randomiser.ratio({}), self._exact):
-            worst = float(self.randomiser.ratio({}))
-            raise InvalidArgument(names[0], f"a ratio of {worst:g}", f"at most e^epsilon for epsilon {self._exact}")
+            expected = f"a table whose columns vary by at most e^epsilon, for epsilon {self._exact}"
+            got = f"a column that varies by {float(self.randomiser.ratio({})):.12g}, above {math.exp(self._exact):.12g}"
+            raise InvalidArgument(names[0], got, expected, "weights from `odds()`")
         # Devices must not pay for reports that tell nothing. With fewer reports than values, some look the same.
         if reports < d or np.linalg.cond(self._expected) > _MOST_CONDITION:
             expected = f"such that reports tell all {d} values apart, together with {names[1]}"
@@ -215,7 +216,8 @@ def _read_table(name: str, table: Any, values: int) -> tuple[tuple[int, ...], ..
     rows = tuple(tuple(row) for row in table)
     if len(rows) != values or len({len(row) for row in rows}) != 1 or not 2 <= len(rows[0]) <= _MOST_CELLS // values:
         expected = f"{values} rows of one length, from 2 to {_MOST_CELLS // values}"
-        raise InvalidArgument(name, f"{len(rows)} rows", expected)
+        lengths = ", ".join(map(str, sorted({len(row) for row in rows})))
+        raise InvalidArgument(name, f"{len(rows)} rows of length {lengths}", expected)
     for weight in (weight for row in rows for weight in row):
         if isinstance(weight, bool) or not isinstance(weight, int) or weight < 1:
             raise InvalidArgument(name, weight, "made of whole numbers from 1 on")

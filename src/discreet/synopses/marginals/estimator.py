@@ -96,7 +96,9 @@ class MarginalSynopsis(Declared, Estimator):
         low=1024,
         help="Largest number of counts held in memory at a time; candidates are coarsened until they fit.",
     )
-    n_rows: float | None = shared.N_ROWS
+    n_rows: float | None = replace(
+        shared.N_ROWS, details="Otherwise it is estimated from the noisy counts of single columns, at no further price."
+    )
     expect_rows: int | None = shared.EXPECT_ROWS
     check_first: float | None = shared.CHECK_FIRST
     ledger: Any = shared.LEDGER

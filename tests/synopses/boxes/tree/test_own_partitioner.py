@@ -265,6 +265,23 @@ def test_a_rule_that_would_overspend_is_refused_before_rows_are_read(scale):
         tree("median", budget=RootFirst(scale)).fit(ROWS)
 
 
+def test_a_method_that_returns_nothing_is_named():
+    """A return that was forgotten."""
+
+    class NoCuts(dc.synopses.OwnPartitioner):
+        def cut(self, boxes, offers):
+            assert isinstance(offers, dc.synopses.Offers)
+
+    class NoFractions(dc.synopses.OwnBudget):
+        def fractions(self, levels, fan_out):
+            pass
+
+    with pytest.raises(InvalidArgument, match="cut must be a method that returns Cuts, got 'NoneType'"):
+        tree(NoCuts()).fit(ROWS)
+    with pytest.raises(InvalidArgument, match="fractions must be a method that returns a list of numbers, got 'None"):
+        tree("median", budget=NoFractions()).fit(ROWS)
+
+
 def test_what_is_neither_a_name_nor_a_class_of_ours_is_refused():
     with pytest.raises(InvalidArgument, match="partitioner must be"):
         tree(object()).fit(ROWS)

@@ -45,6 +45,12 @@ class GridSynopsis(Declared, Estimator):
     rest: they are disjoint, so a row changes one count by 1, and every cell gets discrete Laplace noise, occupied or
     not. The size of the grid is a function of the noisy number. Price: ε. In ρ all of this is said of discrete Gaussian
     noise, σ² >= 1/(2ρ) for a count (of a grid with a cutoff, of Laplace noise for ε = √(2ρ)). Price: ρ.
+    "adaptive" and "dpkfm" have two levels that overlap: a row changes one count of each, so their prices add up, half
+    of the rest each. The second grid is a function of the noisy counts of the first. With ``leaf_means``, a row adds 1
+    to a cell's count and at most 1 (in half widths) to each of its d sums: the joint vector moves by 1 in maximum norm,
+    √(d + 1) in Euclidean norm, and one draw of noise for that replaces the one for the count, at the same price.
+    If the domain declares a person as the unit, neighbours differ in all rows of one person. At most ``unit.rows`` of
+    them are used, and all noise is that of ε/rows, or ρ/rows².
 
     Examples
     --------

@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.core import checks
 from discreet.core.budget import Price
-from discreet.errors import InvalidArgument
+from discreet.errors import InvalidArgument, InvalidType
 from discreet.mechanisms import law_for
 
 BUDGETS = ("geometric", "uniform", "linear")
@@ -55,10 +55,15 @@ def level_fractions(kind: str | OwnBudget, levels: int, fan_out: int) -> list[fl
     2012). linear: to i + 1. uniform: the same for all.
     """
     if isinstance(kind, OwnBudget):
-        found = [float(f) for f in kind.fractions(levels, fan_out)]
+        given, fix = kind.fractions(levels, fan_out), "[1 / levels] * levels"
+        try:
+            found = [float(f) for f in given]
+        except (TypeError, ValueError):
+            got = type(given).__name__
+            raise InvalidType("fractions", got, "a method that returns a list of numbers", f"return {fix}") from None
         if len(found) != levels or not all(0 < f < math.inf for f in found) or sum(found) > 1 + 1e-9:
             expected = f"{levels} positive numbers that add up to 1 at most"
-            raise InvalidArgument("fractions", found, expected, "[1 / levels] * levels")
+            raise InvalidArgument("fractions", found, expected, fix)
         return found
     rules = {
         "geometric": [fan_out ** (i / 3) for i in range(levels)],

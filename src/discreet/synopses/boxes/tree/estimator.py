@@ -49,9 +49,17 @@ class TreeSynopsis(Declared, Estimator):
     -------
     Neighbours: add or remove one row. Along the path of one row every test, axis and cut is paid from ε, and the leaf
     is published with what is left; nodes off the path do not change. So ε on every path, exactly. Cells, boxes,
-    candidate cuts, thresholds and budgets are functions of public values and of what was already released. In ρ the
-    same is said of a path's share of ρ: counts get discrete Gaussian noise with σ² >= 1/(2ρ), and axes and cuts are
-    chosen for ε = √(2ρ), which is ρ-zCDP.
+    candidate cuts, thresholds and budgets are functions of public values and of what was already released.
+    The nodes of a level are disjoint, so a row changes one count of a level by 1: a count that is paid with a part ε'
+    of ε gets discrete Laplace noise of scale 1/ε'. The exponential mechanism chooses axes, by scores that a row moves
+    within an interval of width 1, and cuts, by ranks. Levels overlap, so their prices add up along a path;
+    the number of rows costs ``size_share`` ε, or is declared. With ``leaf_means``, a row adds 1 to a leaf's count and
+    at most 1 (in half widths) to each of its d sums: the joint vector moves by 1 in maximum norm, √(d + 1) in
+    Euclidean norm, and one draw of noise for that replaces the one for the count, at the same price. Which leaves get
+    means is decided by noisy values. In ρ the same is said of a path's share of ρ: counts get discrete Gaussian noise
+    with σ² >= 1/(2ρ), and axes and cuts are chosen for ε = √(2ρ), which is ρ-zCDP.
+    If the domain declares a person as the unit, neighbours differ in all rows of one person. At most ``unit.rows`` of
+    them are used, and all noise is that of ε/rows, or ρ/rows².
 
     Examples
     --------

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.core import BoolArray, Exact, FloatArray, IntArray, checks
 from discreet.core.budget import Epsilon
-from discreet.errors import BudgetExceeded, InvalidArgument
+from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType
 from discreet.mechanisms import Gate
 from discreet.synopses.boxes.tree.partitioners import Quantiles, TreePartitioner
 
@@ -123,18 +123,39 @@ class OwnPartitioner:
 
 
 class Offers:
-    """Private answers about the rows of the boxes. Every answer is charged before rows are read."""
+    """Private answers about the rows of the boxes. Every answer is charged before rows are read.
+
+    `OwnPartitioner.cut` gets one per level; there is no other way to make one.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> class Medians(OwnPartitioner):
+    ...     paid = True
+    ...
+    ...     def cut(self, boxes, offers):
+    ...         return offers.quantiles(boxes.depth % 2, 1, offers.epsilon)
+    >>> rows = dc.datasets.s_like(1, random_state=0)
+    >>> dc.TreeSynopsis(1.0, rows.domain, Medians(), max_depth=4, random_state=0).fit(rows.X).guarantee_.epsilon
+    1.0
+    """
 
     def __init__(self, own: OwnCuts, nodes: IntArray, gate: Gate | None) -> None:
         self._own, self._nodes, self._gate, self._step = own, nodes, gate, 0
 
     @property
     def epsilon(self) -> Exact:
-        """The rest of the level's share of the budget."""
+        """The rest of the level's share of the budget, which falls with every answer; 0 if ``paid`` is False."""
         return 0 if self._gate is None else self._gate.left.amount
 
     def middles(self, axis: Any) -> Cuts:
-        """Cut every box in the middle of an axis. Free: boxes are public."""
+        """Cut every box in the middle of an axis. Free: boxes are public.
+
+        Parameters
+        ----------
+        axis : int or array of int
+            The place of a column: one per box, or one for all.
+        """
         axis, tree = self._axes(axis), self._own.tree
         places = tree.lower[self._nodes, axis] + tree.width(self._nodes, axis) // 2
         return Cuts(axis, places, np.ones_like(self._nodes))
@@ -143,6 +164,15 @@ class Offers:
         """Return private quantiles (``n_cuts`` of them) of the rows of every box along an axis, for ε in total.
 
         Privacy: the exponential mechanism on ranks, in parallel over disjoint boxes; see `discreet.noise.quantiles`.
+
+        Parameters
+        ----------
+        axis : int or array of int
+            The place of a column: one per box, or one for all.
+        n_cuts : int
+            Cuts per box, at most ``fan_out - 1``.
+        epsilon : float
+            The price, at most `Offers.epsilon`.
         """
         axis, n_cuts = self._axes(axis), checks.whole("n_cuts", n_cuts, low=1, high=self._own.fan_out - 1)
         gate, label = self._next("quantiles")
@@ -155,6 +185,15 @@ class Offers:
 
         Privacy: a row is in one part of one box, so one count changes by 1: discrete Laplace noise of scale 1/ε. A box
         of fewer cells has fewer parts; the others hold noise alone.
+
+        Parameters
+        ----------
+        axis : int or array of int
+            The place of a column: one per box, or one for all.
+        parts : int
+            Parts per box.
+        epsilon : float
+            The price, at most `Offers.epsilon`.
         """
         axis, parts = self._axes(axis), checks.whole("parts", parts, low=1, high=_MOST_PARTS)
         gate, label = self._next("counts")
@@ -228,8 +267,10 @@ class OwnCuts(TreePartitioner):
 
 def _checked(cuts: Cuts, boxes: Boxes, fan_out: int) -> Cuts:
     """Refuse cuts outside their boxes. They are made of released values, so refusing reveals no more than they do."""
-    axis, places, numbers = (np.asarray(x, np.int64) for x in (cuts.axis, cuts.places, cuts.numbers))
     n, fix = len(boxes.depth), "offers.middles(axis)"
+    if not isinstance(cuts, Cuts):
+        raise InvalidType("cut", type(cuts).__name__, "a method that returns Cuts", f"return {fix}")
+    axis, places, numbers = (np.asarray(x, np.int64) for x in (cuts.axis, cuts.places, cuts.numbers))
     if axis.shape != (n,) or numbers.shape != (n,) or places.shape != (int(numbers.sum()),):
         raise InvalidArgument("cuts", cuts, f"one axis and number per box ({n}), and as many places as numbers", fix)
     if n and not (axis.min() >= 0 and axis.max() < len(boxes.names)):
