@@ -121,6 +121,14 @@ def test_words_that_no_one_listed_are_found(folder: Path, told: Any) -> None:
         ("task show 12345678", "there is no folder"),
         ("estimate 12345678", "there is no folder"),
         ("task list --store postgresql://127.0.0.1:9/nowhere", "cannot open the PostgreSQL"),
+        (
+            "serve --store postgre://joe@host/base",
+            "PostgreSQL, got 'postgre://joe@host/base'; try --store postgresql://",
+        ),
+        (
+            "serve --data mysql://joe:hunter2@host/base",
+            "got 'mysql://joe@host/base'; try --store postgresql://joe@host",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(folder: Path, told: Any, line: str, fault: str) -> None:
@@ -186,6 +194,21 @@ def test_suggested_lines_lead_to_the_same_store(folder: Path, told: Any) -> None
     assert "eight characters" in error
     assert told("task list --data mine --json")[0]["name"] == "colour"
     assert "task create --data yours makes one" in " ".join(told("task list --data yours", code=2).split())
+
+
+def test_reading_makes_no_store_and_no_empty_copy(folder: Path, told: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder of a collector that keeps its reports in PostgreSQL holds a token and no store."""
+    (folder / "p1").mkdir()
+    for verb in ("backup x.sqlite", "task list", "estimate 12345678", "task show 12345678", "client 12345678"):
+        error = " ".join(told(f"{verb} --data p1", code=2).split())
+        assert "no store of a collector in the folder 'p1'" in error
+        assert ("pg_dump" if verb.startswith("backup") else "DISCREET_STORE") in error
+    assert "pg_dump" in told("backup x.sqlite --data p2", code=2)
+    told("task create --name colour --epsilon 3 --domain colours.txt")
+    monkeypatch.setenv("DISCREET_STORE", "postgresql://joe:hunter2@127.0.0.1:9/base")
+    assert "copy it with pg_dump" in " ".join(told("backup x.sqlite", code=2).split())
+    assert sorted(p.name for p in folder.iterdir() if p.suffix != ".txt") == ["collected", "p1"]
+    assert not list((folder / "p1").iterdir())
 
 
 def test_a_second_task_of_the_same_name_says_what_devices_will_do(

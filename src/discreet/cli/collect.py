@@ -50,13 +50,18 @@ def _address(store: str | None) -> str | None:
 
 
 @contextmanager
-def _store(data: Path, store: str | None) -> Iterator[Any]:
+def _store(
+    data: Path, store: str | None, elsewhere: str = f"--store or {_STORE} names a store in PostgreSQL"
+) -> Iterator[Any]:
     from discreet.collector import open_store
 
     address = _address(store)
-    if address is None and not data.is_dir():
+    # Opening makes a store, and an empty one would look like a collection without reports.
+    if "://" not in (address or "") and not os.path.isfile(Path(address or data) / "collected.sqlite"):
+        what = "store of a collector in the folder" if data.is_dir() else "folder"
         raise DataSourceError(
-            f"data: there is no folder {str(data)!r}; discreet collect task create{_at(data, store)} makes one"
+            f"data: there is no {what} {str(address or data)!r}; discreet collect task create{_at(data, store)} makes "
+            f"one, and {elsewhere}"
         )
     kept = open_store(address or data)
     try:
@@ -552,7 +557,10 @@ def backup(*, target: Path, data: Path) -> Iterator[Any]:
             f"data: {str(data)!r} is the folder of a shuffler, whose store must not be restored from a copy: it would "
             "take frames again that it forgot (docs/shuffler.md); copy its sealing.keys, or name the collector's folder"
         )
-    with _store(data, None) as kept:
+    address = _address(None) or ""
+    if address.startswith("postgres"):
+        raise DataSourceError(f"{_STORE} names a PostgreSQL; copy it with pg_dump --schema=discreet, or unset {_STORE}")
+    with _store(data, None, "pg_dump copies a store in PostgreSQL") as kept:
         kept.backup(target)
     yield {"file": str(target), "bytes": target.stat().st_size}
     show_files(target)

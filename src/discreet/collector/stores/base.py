@@ -4,6 +4,7 @@ A store holds noisy reports, counters, keys and tasks: no address, no time finer
 request. `discreet.local` interprets the reports.
 """
 
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from zlib import crc32
 
 import numpy as np
 
+from discreet.core.schema import without_password
 from discreet.errors import DataSourceError, InvalidArgument
 from discreet.local import Counts, Task
 
@@ -274,12 +276,18 @@ def open_store(address: str | Path, *, serving: bool = False, segments: str | Pa
     >>> found
     {}
     """
-    if str(address).startswith(("postgresql://", "postgres://")):
+    text = str(address)
+    found = re.match("([a-z][a-z0-9+.-]+):/+", text, re.IGNORECASE)  # a path has lost one of the slashes
+    if text.startswith(("postgresql://", "postgres://")):
         from discreet.collector.stores.postgres import PostgresStore
 
         if segments is not None:
             raise DataSourceError("segments are written by collectors that keep reports in a folder; leave --store out")
-        return PostgresStore(str(address))
+        return PostgresStore(text)
+    if found:
+        place = without_password(f"postgresql://{text[found.end() :]}")
+        given = place.replace("postgresql", found[1], 1)
+        raise InvalidArgument("store", given, "a folder or the address of a PostgreSQL", f"store={place!r}")
     from discreet.collector.stores.sqlite import SqliteStore
 
     return SqliteStore(address, serving=serving, segments=segments)
