@@ -106,7 +106,13 @@ def test_a_subset_remembers_how_many_were_looked_at() -> None:
 
 @pytest.mark.parametrize(
     "values",
-    [[7, 7.0, "7", None], np.array([7, 7, 7, 8]), np.array([7.0, np.nan, 7.5, -1]), pa.array([7, 7, None, 9])],
+    [
+        [7, 7.0, "7", None],
+        np.array([7, 7, 7, 8]),
+        np.array([7.0, np.nan, 7.5, -1]),
+        pa.array([7, 7, None, 9]),
+        [7, 10**309, -(10**5000)],
+    ],
 )
 def test_numbers_are_spelled_where_digits_are_declared(values: Any) -> None:
     spelled = PrefixExtension(epsilon=1, alphabet="digits", length=4, key=1).normalise(values)
