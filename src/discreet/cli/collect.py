@@ -4,6 +4,7 @@ import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -225,13 +226,15 @@ def demo(*, data: Path, epsilon: float, port: int, as_json: bool) -> None:
     serve(settings, ready=told)
 
 
-_SKETCH = {name: KINDS["sketch"].option(name) for name in ("mechanism", "domain", "domain_size", "set")}
+_SKETCH = {name: KINDS["sketch"].option(name) for name in ("mechanism", "domain", "domain_size", "set", "yes_really")}
 
 
 @verb(
     task,
     option("name", "text", "The question, in a few words.", "favourite colour"),
-    declared("epsilon", EPSILON, help="Privacy budget of one report.", required=False),
+    declared("epsilon", EPSILON, takes=("number",), low=1e-6, high=200, help="Privacy budget of one report.",
+        required=False),
+    _SKETCH["yes_really"],
     declared("mechanism", _SKETCH["mechanism"], help="Name of a mechanism; auto chooses the most accurate."),
     declared("domain", _SKETCH["domain"], takes=("file",), example="colours.txt",
         help="The declared values: a file with one per line."),
@@ -272,6 +275,10 @@ def create(*, file: Path | None, data: Path, store: str | None, **given: Any) ->
         made = Task.from_json(read_whole(file, "file").strip())
     else:
         made = _task(shuffle=_shuffle(data, **given), **given)
+    now = datetime.now(UTC)
+    if datetime.fromisoformat(made.closes) <= now:
+        fix = f"--closes {now + timedelta(days=30):%Y-%m-%dT00:00:00Z}"
+        raise InvalidArgument("--closes", made.closes, "in the future: a task that is over takes no reports", fix)
     kept = open_store(_address(store) or data)
     others = [held for digest, held in kept.tasks().items() if digest != made.digest and held.task.name == made.name]
     new = kept.create(made)
@@ -326,8 +333,6 @@ def _shuffle(data: Path, *, shuffler: str | None, honest: int | None, **given: A
 
 def _task(*, name: str | None, epsilon: Any, **given: Any) -> Any:
     """Make a task from options; by default it opens today."""
-    from datetime import UTC, datetime, timedelta
-
     from discreet.jobs import Job
     from discreet.jobs.work import build, read_lines
     from discreet.local import PublicFile, Task
@@ -367,7 +372,7 @@ def _task(*, name: str | None, epsilon: Any, **given: Any) -> Any:
         )
     except DiscreetError:
         raise
-    except ValueError:
+    except (ValueError, OverflowError):  # 30 days after the last day that has a name
         raise InvalidArgument("--opens", given["opens"], "a time in UTC", "--opens 2026-11-16T00:00:00Z") from None
 
 
@@ -419,7 +424,7 @@ def close(*, task: str, data: Path, store: str | None) -> Iterator[Any]:
     collect,
     TASK,
     option("candidates", "file", "Values to estimate, a file with one per line.", "words.txt"),
-    option("segments", "folder", "Count the segments in this folder instead.", "segments"),
+    option("segments", "folder", "Count the segments in this folder, and the log of the collector.", "segments"),
     option("counts", "output", "Write the counts to a file, for 'discreet report' and 'discreet audit'.", "counts.bin"),
     option("top", "whole", "Number of values to show, largest first; by default 20, and all with --json.", 5, low=1),
     option(
@@ -448,10 +453,16 @@ def estimate(
 
     with _store(data, store) as kept:
         found = _found(kept, task, data, store)
-        counted = None if segments is None else count(found.task, segments)
+        # Read before the segments: what is moved meanwhile is in both, and counted once.
+        log = {} if segments is None else kept.log_of(found.task.digest)
+        counted = None if segments is None else count(found.task, segments, log=log)
         asked = None if candidates is None else read_lines(candidates)
         levels = QUANTILES if quantiles is None else quantiles
         facts = read(kept, found.task.digest, candidates=asked, counts=counted, quantiles=levels)
+        if waiting := sum(map(len, log.values())):
+            facts["caveats"].insert(
+                0, f"{waiting:,} of these reports are in no segment yet, but in the collector's log."
+            )
         if counts is not None:
             whole = list((kept.counts(found.task.digest) if counted is None else counted).values())
             sum(whole[1:], whole[0]).save(counts)

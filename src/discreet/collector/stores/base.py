@@ -127,6 +127,15 @@ class Store:
         """Return the counts of every period of a task."""
         raise NotImplementedError
 
+    def log_of(self, task: str) -> dict[int, Any]:
+        """Return the reports of a task that wait to be moved to a segment, as tables by period."""
+        return {}
+
+    @property
+    def moves_to(self) -> str | None:
+        """The folder to which a collector moves the reports of this store; None if it counts them."""
+        return None
+
     def knows(self, task: str, key: bytes) -> bool:
         """Return whether a key of a task was used."""
         return bool(self._rows("select 1 from seen where task = ? and key = ?", self._known(task).number, key))
