@@ -210,7 +210,8 @@ class Task(DeclaredValue):
 
     def open_at(self, when: datetime) -> bool:
         """Return whether the task takes reports at a time."""
-        return bool(self.opens <= when.astimezone(UTC).strftime(_TIME) < self.closes)
+        # Not `strftime`, which writes the year 203 with three digits.
+        return bool(self.opens <= f"{when.astimezone(UTC).isoformat()[:19]}Z" < self.closes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the task as plain data."""
