@@ -22,6 +22,7 @@ from postgres import binaries, server
 def folder(workdir: Path) -> Path:
     (workdir / "colours.txt").write_text("red\ngreen\nblue\n")
     (workdir / "words.txt").write_text("cat\ndog\nemu\n")
+    (workdir / "one.txt").write_text("red\n")
     return workdir
 
 
@@ -46,14 +47,15 @@ def fill(folder: Path, task: Task, n: int, **more: Any) -> None:
     store.shut()
 
 
-def test_from_a_question_to_its_answer(folder: Path, told: Any) -> None:
+def test_from_a_question_to_its_answer(folder: Path, told: Any, capsys: pytest.CaptureFixture[str]) -> None:
     line = "task create --name colour --epsilon 3 --domain colours.txt --wanted 5000 --minimum 500 --json"
     made = told(line)
     assert made["new"]
     assert not told(line)["new"]
     digest = made["task"]
-    facts = told(f"task show {digest[:8]} --json")
-    shown = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    with pytest.raises(SystemExit):
+        app.main(["collect", "task", "show", digest[:8], "--json"])
+    shown = capsys.readouterr().out
     assert hashlib.sha256(shown.encode()).hexdigest() == digest
     task = Task.from_json(shown)
     assert "reports have come" in told(f"estimate {digest}", code=2)
@@ -93,6 +95,7 @@ def test_a_sketch_names_the_values_that_will_be_asked_for(folder: Path, told: An
 def test_words_that_no_one_listed_are_found(folder: Path, told: Any) -> None:
     """One task for all rounds of the search: a device answers in one of them, by a coin of its own."""
     line = "task create --name words --epsilon 4 -m prefix-extension --set pool=256 --set length=5 --minimum 100 --json"
+    assert "up to 5 characters" in " ".join(told(line.removesuffix(" --json")).split())
     made = told(line)
     fill(folder, Task.from_json(json.dumps(made["description"], sort_keys=True, separators=(",", ":"))), 20_000)
     found = told(f"estimate {made['task']} --json")
@@ -119,6 +122,9 @@ def test_words_that_no_one_listed_are_found(folder: Path, told: Any) -> None:
         ),
         ("task create --name x --epsilon 1 --domain colours.txt --set width", "--set must be NAME=VALUE"),
         ("task create --file nothing.json", "cannot read"),
+        ("task create --name x --epsilon 1 --domain one.txt", "--domain must be at least two values"),
+        ("task create --name x --epsilon 1 -m prefix-extension --set alphabet=", "try a value after alphabet="),
+        ("serve --host 300.1.1.1", "name an address of this machine with --host"),
         ("task create --name x --domain colours.txt --epsilon 30", "try --yes-really"),
         (
             "task create --name x --domain colours.txt --epsilon inf --yes-really",

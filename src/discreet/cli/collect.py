@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -266,9 +267,14 @@ _SKETCH = {name: KINDS["sketch"].option(name) for name in ("mechanism", "domain"
     ),
 )  # fmt: skip
 def create(*, file: Path | None, data: Path, store: str | None, **given: Any) -> Iterator[Any]:
-    """Create a task. It cannot be changed: another question, budget or time needs another task."""
+    """Create a task. It cannot be changed: another question, budget or time needs another task.
+
+    To find words that no one listed, use -m prefix-extension --set pool=4096. Words are spelled with letters, digits,
+    point and minus (--set alphabet=) and cut after 10 characters (--set length=).
+    """
     from discreet.collector import open_store
     from discreet.core import read_whole
+    from discreet.jobs.work import spelling
     from discreet.local import Task
 
     if file is not None:
@@ -290,6 +296,8 @@ def create(*, file: Path | None, data: Path, store: str | None, **given: Any) ->
         f"{made.mechanism.NAME}, epsilon {float(made.epsilon):g} per report and {float(made.per_day):g} per device and "
         f"day; open from {made.opens} to {made.closes}."
     )
+    if said := spelling(made.mechanism):
+        console.print(escape(f"{said}. Longer values are cut; --set alphabet= and --set length= change this."))
     if made.shuffle is not None:
         from discreet.collector import shuffled_promise
 
@@ -401,7 +409,7 @@ def show(*, task: str, data: Path, store: str | None, as_json: bool) -> None:
     with _store(data, store) as kept:
         found = _found(kept, task, data, store)
     if as_json:
-        typer.echo(found.task.to_json())
+        typer.echo(found.task.to_json(), nl=sys.stdout.isatty())  # a newline in a pipe would give another digest
         return
     facts = found.task.to_dict()
     rows = [[key, json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else str(value)]

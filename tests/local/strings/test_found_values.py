@@ -68,6 +68,15 @@ def test_what_was_not_declared_is_explained(tmp_path: Path, capsys: pytest.Captu
     assert "--set alphabet=alphanumeric" in said
 
 
+def test_values_that_are_cut_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sets = ("-m", "prefix-extension", "--epsilon", 6, "--set", "length=4")
+    counts, _ = _counted(tmp_path, capsys, ["a bcdef"] * 3000, *sets)
+    said = " ".join(_run(capsys, "sketch", "estimate", counts).split())
+    assert "a?bc" in said
+    assert "Values longer than 4 characters are cut" in said
+    assert "alphabet=alphanumeric" not in said  # it is that already
+
+
 def test_values_that_no_one_holds_are_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = tmp_path / "asked.txt"
     words.write_text("\n".join(["cat", *(f"absent{i}" for i in range(30))]))
