@@ -194,12 +194,10 @@ class TooFewReports(DiscreetError, ValueError):
     12 reports have come, but this task needs at least 1,000; wait for more
     """
 
-    def __init__(self, reports: int, minimum: int, lost: int = 0) -> None:
+    def __init__(self, reports: int, minimum: int, lost: int = 0, then: str = "wait for more") -> None:
         self.reports, self.minimum, self.lost = reports, minimum, lost
         others = f" (the shuffler deleted {lost:,} others)" if lost else ""
-        super().__init__(
-            f"{reports:,} reports have come{others}, but this task needs at least {minimum:,}; wait for more"
-        )
+        super().__init__(f"{reports:,} reports have come{others}, but this task needs at least {minimum:,}; {then}")
 
 
 class MissingExtra(DiscreetError, ImportError):

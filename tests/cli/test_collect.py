@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from pathlib import Path
@@ -21,6 +22,7 @@ from postgres import binaries, server
 def folder(workdir: Path) -> Path:
     (workdir / "colours.txt").write_text("red\ngreen\nblue\n")
     (workdir / "words.txt").write_text("cat\ndog\nemu\n")
+    (workdir / "one.txt").write_text("red\n")
     return workdir
 
 
@@ -36,8 +38,8 @@ def told(capsys: pytest.CaptureFixture[str]) -> Any:
     return run
 
 
-def fill(folder: Path, task: Task, n: int) -> None:
-    store = open_store(folder / "collected")
+def fill(folder: Path, task: Task, n: int, **more: Any) -> None:
+    store = open_store(folder / "collected", **more)
     store.tasks()
     frame = write_frame(task.mechanism, task.mechanism.encode((["red"] * 6 + ["green"] * 3 + ["blue"]) * (n // 10)))
     key, count, body = split_frame(task.mechanism.layout.size, frame)
@@ -45,14 +47,15 @@ def fill(folder: Path, task: Task, n: int) -> None:
     store.shut()
 
 
-def test_from_a_question_to_its_answer(folder: Path, told: Any) -> None:
+def test_from_a_question_to_its_answer(folder: Path, told: Any, capsys: pytest.CaptureFixture[str]) -> None:
     line = "task create --name colour --epsilon 3 --domain colours.txt --wanted 5000 --minimum 500 --json"
     made = told(line)
     assert made["new"]
     assert not told(line)["new"]
     digest = made["task"]
-    facts = told(f"task show {digest[:8]} --json")
-    shown = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    with pytest.raises(SystemExit):
+        app.main(["collect", "task", "show", digest[:8], "--json"])
+    shown = capsys.readouterr().out
     assert hashlib.sha256(shown.encode()).hexdigest() == digest
     task = Task.from_json(shown)
     assert "reports have come" in told(f"estimate {digest}", code=2)
@@ -92,6 +95,7 @@ def test_a_sketch_names_the_values_that_will_be_asked_for(folder: Path, told: An
 def test_words_that_no_one_listed_are_found(folder: Path, told: Any) -> None:
     """One task for all rounds of the search: a device answers in one of them, by a coin of its own."""
     line = "task create --name words --epsilon 4 -m prefix-extension --set pool=256 --set length=5 --minimum 100 --json"
+    assert "up to 5 characters" in " ".join(told(line.removesuffix(" --json")).split())
     made = told(line)
     fill(folder, Task.from_json(json.dumps(made["description"], sort_keys=True, separators=(",", ":"))), 20_000)
     found = told(f"estimate {made['task']} --json")
@@ -118,9 +122,25 @@ def test_words_that_no_one_listed_are_found(folder: Path, told: Any) -> None:
         ),
         ("task create --name x --epsilon 1 --domain colours.txt --set width", "--set must be NAME=VALUE"),
         ("task create --file nothing.json", "cannot read"),
+        ("task create --name x --epsilon 1 --domain one.txt", "--domain must be at least two values"),
+        ("task create --name x --epsilon 1 -m prefix-extension --set alphabet=", "try a value after alphabet="),
+        ("serve --host 300.1.1.1", "name an address of this machine with --host"),
+        ("task create --name x --domain colours.txt --epsilon 30", "try --yes-really"),
+        (
+            "task create --name x --domain colours.txt --epsilon inf --yes-really",
+            "from 1e-06 to 200, got inf; try --epsilon 1",
+        ),
         ("task show 12345678", "there is no folder"),
         ("estimate 12345678", "there is no folder"),
         ("task list --store postgresql://127.0.0.1:9/nowhere", "cannot open the PostgreSQL"),
+        (
+            "serve --store postgre://joe@host/base",
+            "PostgreSQL, got 'postgre://joe@host/base'; try --store postgresql://",
+        ),
+        (
+            "serve --data mysql://joe:hunter2@host/base",
+            "got 'mysql://joe@host/base'; try --store postgresql://joe@host",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(folder: Path, told: Any, line: str, fault: str) -> None:
@@ -186,6 +206,55 @@ def test_suggested_lines_lead_to_the_same_store(folder: Path, told: Any) -> None
     assert "eight characters" in error
     assert told("task list --data mine --json")[0]["name"] == "colour"
     assert "task create --data yours makes one" in " ".join(told("task list --data yours", code=2).split())
+
+
+def test_reading_makes_no_store_and_no_empty_copy(folder: Path, told: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder of a collector that keeps its reports in PostgreSQL holds a token and no store."""
+    (folder / "p1").mkdir()
+    for verb in ("backup x.sqlite", "task list", "estimate 12345678", "task show 12345678", "client 12345678"):
+        error = " ".join(told(f"{verb} --data p1", code=2).split())
+        assert "no store of a collector in the folder 'p1'" in error
+        assert ("pg_dump" if verb.startswith("backup") else "DISCREET_STORE") in error
+    assert "pg_dump" in told("backup x.sqlite --data p2", code=2)
+    told("task create --name colour --epsilon 3 --domain colours.txt")
+    monkeypatch.setenv("DISCREET_STORE", "postgresql://joe:hunter2@127.0.0.1:9/base")
+    assert "copy it with pg_dump" in " ".join(told("backup x.sqlite", code=2).split())
+    assert sorted(p.name for p in folder.iterdir() if p.suffix != ".txt") == ["collected", "p1"]
+    assert not list((folder / "p1").iterdir())
+
+
+def test_reports_that_wait_for_a_segment_are_counted_and_stated(folder: Path, told: Any) -> None:
+    made = told("task create --name colour --epsilon 3 --domain colours.txt --minimum 500 --json")
+    task = Task.from_json(json.dumps(made["description"], sort_keys=True, separators=(",", ":")))
+    fill(folder, task, 1000, segments=folder / "segs")
+    found = told(f"estimate {task.digest} --segments segs --json")
+    assert found["reports"] == 1000
+    assert found["caveats"][0].startswith("1,000 of these reports are in no segment yet")
+    line = f"estimate {task.digest[:8]} --segments {folder / 'segs'}"
+    assert line in told(f"estimate {task.digest} --json")["caveats"][0]
+    store = open_store(folder / "collected", segments=folder / "segs")
+    store.tidy(lambda work: store.commit([], work) and None, all_of_it=True)
+    store.shut()
+    assert found["estimates"] == told(f"{line} --json")["estimates"]
+    error = " ".join(told(f"estimate {task.digest}", code=2).split())
+    assert f"0 reports have come, but this task needs at least 500; others were moved: add --segments {folder}" in error
+
+
+def test_a_task_that_is_over_is_refused_and_one_that_ended_says_so(folder: Path, told: Any) -> None:
+    line = "task create --name colour --epsilon 30 --yes-really --domain colours.txt --minimum 500"
+    error = " ".join(told(f"{line} --opens 2026-01-01T00:00:00Z --closes 2026-02-01T00:00:00Z", code=2).split())
+    assert "--closes must be in the future" in error
+    told(f"{line} --closes {error.rpartition(' ')[2]}")  # what it suggests
+    error = " ".join(told(f"{line} --opens 2098-01-01T00:00:00Z --closes 2097-02-01T00:00:00Z", code=2).split())
+    assert error.endswith("try --closes 2098-01-31T00:00:00Z")
+    store = open_store(folder / "collected")
+    made = next(held.task for held in store.tasks().values())
+    past = dataclasses.replace(made, name="x", opens="2026-01-01T00:00:00Z", closes="2026-02-01T00:00:00Z")
+    store.create(past)
+    store.shut()
+    assert "it closed at 2026-02-01T00:00:00Z" in " ".join(told(f"estimate {past.digest}", code=2).split())
+    told(f"task close {made.digest}")
+    assert "it is closed, so no more will come" in " ".join(told(f"estimate {made.digest}", code=2).split())
 
 
 def test_a_second_task_of_the_same_name_says_what_devices_will_do(

@@ -116,6 +116,8 @@ def test_methods_and_paths_that_do_not_exist_are_refused(running: Collector) -> 
     assert running.ask("POST", "/v1/tasks/reports", b"")[0] == 404
     status, _, headers = running.ask("OPTIONS", f"{path}/reports")
     assert (status, headers["access-control-allow-origin"]) == (204, "*")
+    status, told, _ = running.ask("POST", f"/v1/tasks/{COLOURS.digest}/batches", b"x")
+    assert (status, told["error"]) == (404, "this task has no shuffler; devices send to /reports")
 
 
 def test_a_task_is_served_word_for_word(running: Collector) -> None:

@@ -404,6 +404,27 @@ def test_a_report_that_reached_two_collectors_is_in_the_segments_once(tmp_path: 
     assert len(list(shared.rglob("*.parquet"))) == 2
 
 
+def test_segments_and_the_log_of_a_store_have_each_report_once(tmp_path: Path) -> None:
+    """A log that is read before it is moved, as by someone who counts while the collector runs."""
+    shared, sent = tmp_path / "segments", posts(WORDS, ["cat", "dog"] * 20, size=4)
+    store = SqliteStore(tmp_path / "collected", segments=shared)
+    store.create(WORDS)
+    store.commit(sent[:7])
+    assert segments.count(WORDS, shared, log=store.log_of(WORDS.digest)) == expected(WORDS, sent[:7])
+    tidy(store)
+    assert store.log_of(WORDS.digest) == {}
+    store.commit(sent[7:] + (later := posts(WORDS, ["emu"] * 8, period=1)))
+    log = store.log_of(WORDS.digest)
+    assert {period: len(rows) for period, rows in log.items()} == {0: 12, 1: 8}
+    assert segments.count(WORDS, shared, log=log) == expected(WORDS, sent + later)
+    tidy(store)
+    assert segments.count(WORDS, shared, log=log) == expected(WORDS, sent + later)
+    store.shut()
+    reader = SqliteStore(tmp_path / "collected")
+    assert reader.moves_to == str(shared)
+    reader.shut()
+
+
 def test_a_report_that_reached_two_collectors_around_midnight_is_counted_once(tmp_path: Path) -> None:
     shared, sent = tmp_path / "segments", posts(WORDS, ["cat", "dog"] * 20, period=4, size=4)
     later = [post._replace(period=5) for post in sent[3:]]

@@ -2,8 +2,10 @@
 
 import os
 import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +52,18 @@ def _address(store: str | None) -> str | None:
 
 
 @contextmanager
-def _store(data: Path, store: str | None) -> Iterator[Any]:
+def _store(
+    data: Path, store: str | None, elsewhere: str = f"--store or {_STORE} names a store in PostgreSQL"
+) -> Iterator[Any]:
     from discreet.collector import open_store
 
     address = _address(store)
-    if address is None and not data.is_dir():
+    # Opening makes a store, and an empty one would look like a collection without reports.
+    if "://" not in (address or "") and not os.path.isfile(Path(address or data) / "collected.sqlite"):
+        what = "store of a collector in the folder" if data.is_dir() else "folder"
         raise DataSourceError(
-            f"data: there is no folder {str(data)!r}; discreet collect task create{_at(data, store)} makes one"
+            f"data: there is no {what} {str(address or data)!r}; discreet collect task create{_at(data, store)} makes "
+            f"one, and {elsewhere}"
         )
     kept = open_store(address or data)
     try:
@@ -220,13 +227,15 @@ def demo(*, data: Path, epsilon: float, port: int, as_json: bool) -> None:
     serve(settings, ready=told)
 
 
-_SKETCH = {name: KINDS["sketch"].option(name) for name in ("mechanism", "domain", "domain_size", "set")}
+_SKETCH = {name: KINDS["sketch"].option(name) for name in ("mechanism", "domain", "domain_size", "set", "yes_really")}
 
 
 @verb(
     task,
     option("name", "text", "The question, in a few words.", "favourite colour"),
-    declared("epsilon", EPSILON, help="Privacy budget of one report.", required=False),
+    declared("epsilon", EPSILON, takes=("number",), low=1e-6, high=200, help="Privacy budget of one report.",
+        required=False),
+    _SKETCH["yes_really"],
     declared("mechanism", _SKETCH["mechanism"], help="Name of a mechanism; auto chooses the most accurate."),
     declared("domain", _SKETCH["domain"], takes=("file",), example="colours.txt",
         help="The declared values: a file with one per line."),
@@ -258,15 +267,24 @@ _SKETCH = {name: KINDS["sketch"].option(name) for name in ("mechanism", "domain"
     ),
 )  # fmt: skip
 def create(*, file: Path | None, data: Path, store: str | None, **given: Any) -> Iterator[Any]:
-    """Create a task. It cannot be changed: another question, budget or time needs another task."""
+    """Create a task. It cannot be changed: another question, budget or time needs another task.
+
+    To find words that no one listed, use -m prefix-extension --set pool=4096. Words are spelled with letters, digits,
+    point and minus (--set alphabet=) and cut after 10 characters (--set length=).
+    """
     from discreet.collector import open_store
     from discreet.core import read_whole
+    from discreet.jobs.work import spelling
     from discreet.local import Task
 
     if file is not None:
         made = Task.from_json(read_whole(file, "file").strip())
     else:
         made = _task(shuffle=_shuffle(data, **given), **given)
+    now = datetime.now(UTC)
+    if datetime.fromisoformat(made.closes) <= now:
+        fix = f"--closes {now + timedelta(days=30):%Y-%m-%dT00:00:00Z}"
+        raise InvalidArgument("--closes", made.closes, "in the future: a task that is over takes no reports", fix)
     kept = open_store(_address(store) or data)
     others = [held for digest, held in kept.tasks().items() if digest != made.digest and held.task.name == made.name]
     new = kept.create(made)
@@ -278,6 +296,8 @@ def create(*, file: Path | None, data: Path, store: str | None, **given: Any) ->
         f"{made.mechanism.NAME}, epsilon {float(made.epsilon):g} per report and {float(made.per_day):g} per device and "
         f"day; open from {made.opens} to {made.closes}."
     )
+    if said := spelling(made.mechanism):
+        console.print(escape(f"{said}. Longer values are cut; --set alphabet= and --set length= change this."))
     if made.shuffle is not None:
         from discreet.collector import shuffled_promise
 
@@ -321,8 +341,6 @@ def _shuffle(data: Path, *, shuffler: str | None, honest: int | None, **given: A
 
 def _task(*, name: str | None, epsilon: Any, **given: Any) -> Any:
     """Make a task from options; by default it opens today."""
-    from datetime import UTC, datetime, timedelta
-
     from discreet.jobs import Job
     from discreet.jobs.work import build, read_lines
     from discreet.local import PublicFile, Task
@@ -362,7 +380,7 @@ def _task(*, name: str | None, epsilon: Any, **given: Any) -> Any:
         )
     except DiscreetError:
         raise
-    except ValueError:
+    except (ValueError, OverflowError):  # 30 days after the last day that has a name
         raise InvalidArgument("--opens", given["opens"], "a time in UTC", "--opens 2026-11-16T00:00:00Z") from None
 
 
@@ -391,7 +409,7 @@ def show(*, task: str, data: Path, store: str | None, as_json: bool) -> None:
     with _store(data, store) as kept:
         found = _found(kept, task, data, store)
     if as_json:
-        typer.echo(found.task.to_json())
+        typer.echo(found.task.to_json(), nl=sys.stdout.isatty())  # a newline in a pipe would give another digest
         return
     facts = found.task.to_dict()
     rows = [[key, json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else str(value)]
@@ -414,7 +432,7 @@ def close(*, task: str, data: Path, store: str | None) -> Iterator[Any]:
     collect,
     TASK,
     option("candidates", "file", "Values to estimate, a file with one per line.", "words.txt"),
-    option("segments", "folder", "Count the segments in this folder instead.", "segments"),
+    option("segments", "folder", "Count the segments in this folder, and the log of the collector.", "segments"),
     option("counts", "output", "Write the counts to a file, for 'discreet report' and 'discreet audit'.", "counts.bin"),
     option("top", "whole", "Number of values to show, largest first; by default 20, and all with --json.", 5, low=1),
     option(
@@ -443,10 +461,16 @@ def estimate(
 
     with _store(data, store) as kept:
         found = _found(kept, task, data, store)
-        counted = None if segments is None else count(found.task, segments)
+        # Read before the segments: what is moved meanwhile is in both, and counted once.
+        log = {} if segments is None else kept.log_of(found.task.digest)
+        counted = None if segments is None else count(found.task, segments, log=log)
         asked = None if candidates is None else read_lines(candidates)
         levels = QUANTILES if quantiles is None else quantiles
         facts = read(kept, found.task.digest, candidates=asked, counts=counted, quantiles=levels)
+        if waiting := sum(map(len, log.values())):
+            facts["caveats"].insert(
+                0, f"{waiting:,} of these reports are in no segment yet, but in the collector's log."
+            )
         if counts is not None:
             whole = list((kept.counts(found.task.digest) if counted is None else counted).values())
             sum(whole[1:], whole[0]).save(counts)
@@ -552,7 +576,10 @@ def backup(*, target: Path, data: Path) -> Iterator[Any]:
             f"data: {str(data)!r} is the folder of a shuffler, whose store must not be restored from a copy: it would "
             "take frames again that it forgot (docs/shuffler.md); copy its sealing.keys, or name the collector's folder"
         )
-    with _store(data, None) as kept:
+    address = _address(None) or ""
+    if address.startswith("postgres"):
+        raise DataSourceError(f"{_STORE} names a PostgreSQL; copy it with pg_dump --schema=discreet, or unset {_STORE}")
+    with _store(data, None, "pg_dump copies a store in PostgreSQL") as kept:
         kept.backup(target)
     yield {"file": str(target), "bytes": target.stat().st_size}
     show_files(target)

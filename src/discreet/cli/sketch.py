@@ -101,6 +101,15 @@ def show_plan(result: Any) -> None:
     shown = {name: [row[name] for row in rows] for name in rows[0] if name != "notes"}
     shown = {name: cells for name, cells in shown.items() if any(cells)}
     show_table(title, [*shown], zip(*shown.values(), strict=True), right=[n for n in shown if n not in texts])
+    if "domain_size" in given:
+        first = "Those that reach the target error come first, the smallest report first; then " * (
+            "target_error" in given
+        )
+        order = (
+            f"{first}sorted by the error of a rare value. Errors within 3 % are equal: the smaller report comes first."
+        )
+        last = "What is heavy for the collector, larger than --max-bytes or for repeated reports comes last."
+        console.print(f"[dim]{order[0].upper()}{order[1:]} {last}[/]", highlight=False)
     notes: dict[str, list[str]] = {}
     for row in rows:
         if row.get("notes") and row["mechanism"] not in notes.setdefault(row["notes"], []):

@@ -4,6 +4,7 @@ This is post-processing of noisy counts and costs no privacy. Still, every estim
 reports.
 """
 
+import shlex
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -65,8 +66,14 @@ def read(
     task = held.task
     found = dict(store.counts(task.digest) if counts is None else counts)
     facts = _standing(held, found, store.refused(task.digest))
+    moved = store.moves_to if counts is None else None
     if facts["reports"] < task.minimum:
-        raise TooFewReports(facts["reports"], task.minimum, facts.get("shuffled", {}).get("lost", 0))
+        over = (
+            "it is closed, so no more will come" if held.closed else f"it closed at {task.closes}, so no more will come"
+        )
+        then = f"{over}: create another task" if held.closed or _over(task) else "wait for more"
+        then = then if moved is None else f"others were moved: add --segments {shlex.quote(moved)}"
+        raise TooFewReports(facts["reports"], task.minimum, facts.get("shuffled", {}).get("lost", 0), then)
     asked = values_asked(task, candidates)
     figures = _estimated(task, _sum(found), asked, quantiles)
     facts |= {key: value for key, value in figures.items() if key not in ("reports", "file")}
@@ -83,7 +90,15 @@ def read(
             one |= {key: now[key] for key in _BY_PERIOD if key in now}
     facts["liars"] = _liars(task)
     facts["caveats"] = [*facts["caveats"], _warning(facts["liars"], facts["reports"])]
+    if moved is not None:
+        line = f"discreet collect estimate {task.digest[:8]} --segments {shlex.quote(moved)}"
+        facts["caveats"].insert(0, f"Reports that were moved to segments are not counted here: {line} counts all.")
     return facts
+
+
+def _over(task: Task) -> bool:
+    """Return whether the time of a task is over."""
+    return datetime.now(UTC) >= datetime.fromisoformat(task.closes)
 
 
 def _liars(task: Task) -> dict[str, float] | None:

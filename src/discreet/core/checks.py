@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from difflib import get_close_matches
+from errno import EACCES, EADDRINUSE
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import Any, TypeGuard, TypeVar
@@ -344,4 +345,6 @@ def free_port(host: str, port: int) -> int:
             return int(probe.getsockname()[1])
     except (OSError, OverflowError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or "no such host or port"
-        raise DataSourceError(f"cannot serve on {host}:{port} ({why}); name another with --port") from None
+        taken = isinstance(error, OverflowError) or error.args[:1] in ((EADDRINUSE,), (EACCES,))
+        fix = "name another with --port" if taken else "name an address of this machine with --host"
+        raise DataSourceError(f"cannot serve on {host}:{port} ({why}); {fix}") from None

@@ -533,6 +533,8 @@ def _meant_pairs(option: Option, texts: Sequence[str], wrong: str, form: str) ->
         if not name or name in found:
             return None
         usual = option.example if isinstance(option.example, Mapping) else {}
+        if option.name == "set" and name not in usual:  # the example of another setting is no value of this one
+            return f"a value after {name}="
         value = _number(given, "number") if form == "figures" and sign else None
         value = int(value) + (sign == ">") if value is not None and value.is_integer() else value
         found[name] = usual.get(name, next(iter(usual.values()), None)) if value is None else value

@@ -68,6 +68,15 @@ def test_what_was_not_declared_is_explained(tmp_path: Path, capsys: pytest.Captu
     assert "--set alphabet=alphanumeric" in said
 
 
+def test_values_that_are_cut_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sets = ("-m", "prefix-extension", "--epsilon", 6, "--set", "length=4")
+    counts, _ = _counted(tmp_path, capsys, ["a bcdef"] * 3000, *sets)
+    said = " ".join(_run(capsys, "sketch", "estimate", counts).split())
+    assert "a?bc" in said
+    assert "Values longer than 4 characters are cut" in said
+    assert "alphabet=alphanumeric" not in said  # it is that already
+
+
 def test_values_that_no_one_holds_are_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = tmp_path / "asked.txt"
     words.write_text("\n".join(["cat", *(f"absent{i}" for i in range(30))]))
@@ -106,7 +115,13 @@ def test_a_subset_remembers_how_many_were_looked_at() -> None:
 
 @pytest.mark.parametrize(
     "values",
-    [[7, 7.0, "7", None], np.array([7, 7, 7, 8]), np.array([7.0, np.nan, 7.5, -1]), pa.array([7, 7, None, 9])],
+    [
+        [7, 7.0, "7", None],
+        np.array([7, 7, 7, 8]),
+        np.array([7.0, np.nan, 7.5, -1]),
+        pa.array([7, 7, None, 9]),
+        [7, 10**309, -(10**5000)],
+    ],
 )
 def test_numbers_are_spelled_where_digits_are_declared(values: Any) -> None:
     spelled = PrefixExtension(epsilon=1, alphabet="digits", length=4, key=1).normalise(values)

@@ -229,14 +229,39 @@ def test_an_answer_cut_short_is_none_and_the_frame_waits(tmp_path: Path, answer:
             client.use(task)
             client.report("colour", "red")
             assert client.flush() == (0, 1, 0)
+            assert client.problem.startswith(
+                ("1 report of 'colour' kept: cannot reach", f"1 report of 'colour' kept: {url}")
+            )
         thread.join(10)
+
+
+def test_a_collector_that_is_down_is_named_as_the_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    task = make()
+    with Client(tmp_path / "device", url, pins={"colour": task.digest}, report=1, day=2, life=2) as client:
+        with pytest.raises(DataSourceError, match=r"Connection refused.*client\.use\(task\)"):
+            client.report("colour", "red")  # a device has no task before it fetched it, or was given it
+        assert client.spent == 0
+        client.use(task)
+        client.report("colour", "red")
+        assert client.flush() == (0, 1, 0)
+        assert client.problem.startswith(f"1 report of 'colour' kept: cannot reach {url} (")
+        assert "Connection refused" in client.problem
+        assert client.problem in capsys.readouterr().err
 
 
 def test_a_report_is_refused_outside_the_times_of_its_task(tmp_path: Path, server: Server, clock: Clock) -> None:
     serve(server, make())
-    clock.now = datetime(2019, 1, 1)
-    with opened(tmp_path, server, clock) as client, pytest.raises(DataSourceError, match="takes reports from"):
+    with opened(tmp_path, server, clock) as client:
+        for year in (1, 2, 203, 2019, 9999):
+            clock.now = datetime(year, 1, 1)
+            with pytest.raises(DataSourceError, match="takes reports from"):
+                client.report("colour", "red")
+        clock.now = datetime(2026, 1, 1)
         client.report("colour", "red")
+        clock.now = datetime(1, 1, 1)  # a battery that was empty
+        assert client.flush() == (1, 0, 0)
 
 
 def test_a_disk_that_fails_leaves_the_ledger_as_it_was(
@@ -311,8 +336,9 @@ def test_a_damaged_file_is_no_new_lifetime(tmp_path: Path, server: Server) -> No
     with opened(tmp_path, server) as client:
         client.report("colour", "red")
     whole = (tmp_path / "device").read_text()
-    for odd in ("", whole[:-5], "[]", "{}", whole.replace('"life": "1"', '"life": "x"')):
-        (tmp_path / "device").write_text(odd)
+    for odd in ("", whole[:-5], "[]", "{}", "null", "\xff", whole.replace('"life": "1"', '"life": "x"'),
+                whole.replace("colour", "col\xfcr")):  # fmt: skip
+        (tmp_path / "device").write_text(odd, encoding="latin-1")
         with pytest.raises(FormatError):
             opened(tmp_path, server)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -215,6 +216,18 @@ def test_values_are_what_every_language_makes_of_them() -> None:
     assert [named.code(v) for v in ("b", 1, "c")] == [1, -1, -1]
     assert plain("a\ud800") == "a\ufffd"
     assert [plain(v) for v in (True, 1e300, float("nan"), b"x", 2.0**53)] == [True, None, None, b"x", None]
+
+
+@pytest.mark.parametrize("m", [*SMALL, *SAME, dc.local.Rappor(0.5, 0.5, 0.75, 8, 1, 1, key=7),
+                               dc.local.MeanVector(1, [0, 0], [1, 1])], ids=lambda m: m.NAME)  # fmt: skip
+def test_no_value_is_left_out(m: Any) -> None:
+    """Silence would reveal that a value is odd."""
+    device, coins, memo = Device(task_of(m)), ByteCoins(rng=1), dc.local.Memo(bytes(32))
+    odd = [10**400, -(10**400), 10**5000, 2**64, Decimal("sNaN"), b"\xff", bytearray(b"x"), [[1, [2]]],
+           [10**400, Decimal("sNaN")], {}, {1}, object(), 1j, math.inf, "\ud800", "1" * 5000, np.array([1, 2]),
+           np.array(3), np.datetime64("NaT"), np.longdouble(1) / 3]  # fmt: skip
+    for value in odd:
+        assert len(device.report(value, coins, memo)) == m.layout.size
 
 
 def test_a_file_names_the_values() -> None:

@@ -169,7 +169,11 @@ class App:
             entry = await self._entry(path)
         if entry is None:
             self.numbers.refused["", "task"] += 1
-            refuse(proto, 404, "task", "there is no task with this digest")
+            mixed = path.endswith("/batches") and path.removesuffix("/batches") in self._paths
+            text = (
+                "this task has no shuffler; devices send to /reports" if mixed else "there is no task with this digest"
+            )
+            refuse(proto, 404, "task", text)
             return
         now, batch = time(), path.endswith("/batches")
         # What came to the shuffler in time may wait there for a batch.

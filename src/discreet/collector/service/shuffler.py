@@ -79,7 +79,8 @@ class Shuffler(App):
         try:
             task = Task.from_json(text)
             if task.shuffle is None or task.shuffle.shuffler not in sealing_keys(self.settings.data):
-                log.warning("task %s names another shuffler", digest[:12])
+                whose = "no shuffler" if task.shuffle is None else "another shuffler"
+                log.warning("task %s names %s", digest[:12], whose)
             elif not task.shuffle.usable(digest):
                 log.warning("task %s names a key that seals nothing", digest[:12])
             else:
@@ -178,5 +179,6 @@ class Shuffler(App):
             status = None  # a proxy's answer: nothing is deleted
         if status != 200:
             why = told[:200].decode("utf-8", "replace")
-            log.warning("a batch of task %s waits: status %s %s", task.digest[:12], status, why)
+            said = "no answer of the collector:" if status is None else f"status {status}"
+            log.warning("a batch of task %s waits: %s %s", task.digest[:12], said, why)
         return status

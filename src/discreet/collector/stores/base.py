@@ -4,6 +4,7 @@ A store holds noisy reports, counters, keys and tasks: no address, no time finer
 request. `discreet.local` interprets the reports.
 """
 
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from zlib import crc32
 
 import numpy as np
 
+from discreet.core.schema import without_password
 from discreet.errors import DataSourceError, InvalidArgument
 from discreet.local import Counts, Task
 
@@ -124,6 +126,15 @@ class Store:
     def counts(self, task: str) -> dict[int, Counts]:
         """Return the counts of every period of a task."""
         raise NotImplementedError
+
+    def log_of(self, task: str) -> dict[int, Any]:
+        """Return the reports of a task that wait to be moved to a segment, as tables by period."""
+        return {}
+
+    @property
+    def moves_to(self) -> str | None:
+        """The folder to which a collector moves the reports of this store; None if it counts them."""
+        return None
 
     def knows(self, task: str, key: bytes) -> bool:
         """Return whether a key of a task was used."""
@@ -274,12 +285,18 @@ def open_store(address: str | Path, *, serving: bool = False, segments: str | Pa
     >>> found
     {}
     """
-    if str(address).startswith(("postgresql://", "postgres://")):
+    text = str(address)
+    found = re.match("([a-z][a-z0-9+.-]+):/+", text, re.IGNORECASE)  # a path has lost one of the slashes
+    if text.startswith(("postgresql://", "postgres://")):
         from discreet.collector.stores.postgres import PostgresStore
 
         if segments is not None:
             raise DataSourceError("segments are written by collectors that keep reports in a folder; leave --store out")
-        return PostgresStore(str(address))
+        return PostgresStore(text)
+    if found:
+        place = without_password(f"postgresql://{text[found.end() :]}")
+        given = place.replace("postgresql", found[1], 1)
+        raise InvalidArgument("store", given, "a folder or the address of a PostgreSQL", f"store={place!r}")
     from discreet.collector.stores.sqlite import SqliteStore
 
     return SqliteStore(address, serving=serving, segments=segments)

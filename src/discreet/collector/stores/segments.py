@@ -82,37 +82,41 @@ def _write_whole(path: Path, rows: pa.Table, begun: float) -> None:
         raise StoreUnavailable(f"cannot write the segment {str(path)!r}: {error.strerror}") from None
 
 
-def count(task: Task, folder: str | Path, session: Any = None) -> dict[int, Counts]:
+def count(
+    task: Task, folder: str | Path, session: Any = None, *, log: Mapping[int, pa.Table] | None = None
+) -> dict[int, Counts]:
     """Count the segments of a task, by period, on Spark if a session is given.
 
     A report that was sent to two collectors under one key is counted once, in the first of its periods. Without Spark,
-    the keys of the task's window must fit into memory.
+    the keys of the task's window must fit into memory, and ``log`` may hold reports that are in no segment yet.
     """
-    place = Path(folder).expanduser() / task.digest
-    if not place.is_dir():
+    place, log = Path(folder).expanduser() / task.digest, log or {}
+    if not place.is_dir() and not log:
         raise DataSourceError(f"segments: there are none of this task in {str(folder)!r}; check the folder")
     found: dict[int, Counts] = {}
     keys: dict[int, Any] = {}
     distinct = _on_spark if session is not None else _here
     # A device does not send again after the window; one more period allows for clocks that differ.
     reach = 1 + -(-task.key_window // task.period)
-    for period in sorted(int(p.name) for p in place.iterdir() if p.name.lstrip("-").isdecimal()):
+    written = {int(p.name) for p in place.glob("*") if p.name.lstrip("-").isdecimal()}
+    for period in sorted(written | log.keys()):
         keys = {before: known for before, known in keys.items() if before >= period - reach}
-        rows, keys[period] = distinct(session, place / str(period), list(keys.values()))
+        parts = [*([place / str(period)] if period in written else []), *([log[period]] if period in log else [])]
+        rows, keys[period] = distinct(session, parts, list(keys.values()))
         found[period] = task.mechanism.aggregate(rows)
     return found
 
 
-def _on_spark(session: Any, period: Path, earlier: list[Any]) -> tuple[Any, Any]:
-    rows = session.read.parquet(str(period))
+def _on_spark(session: Any, parts: list[Any], earlier: list[Any]) -> tuple[Any, Any]:
+    rows = session.read.parquet(*map(str, parts))
     keys = rows.select("key").distinct()
     if earlier:
         rows = rows.join(reduce(lambda one, other: one.union(other), earlier), "key", "left_anti")
     return rows.dropDuplicates(["key", "place"]).select("report"), keys
 
 
-def _here(_: Any, period: Path, earlier: list[Any]) -> tuple[pa.Table, pa.Array]:
-    rows = pq.read_table(period)
+def _here(_: Any, parts: list[Any], earlier: list[Any]) -> tuple[pa.Table, pa.Array]:
+    rows = pa.concat_tables([pq.read_table(part) if isinstance(part, Path) else part for part in parts])
     keys = pc.unique(rows["key"])
     if earlier:
         rows = rows.filter(pc.invert(pc.is_in(rows["key"], value_set=pa.concat_arrays(earlier))))

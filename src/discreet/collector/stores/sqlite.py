@@ -55,6 +55,7 @@ insert or ignore into fact values ('format', {common.FORMAT}), ('upto', 0), ('ra
 _TAKE = "insert or ignore into seen values (?, ?, ?, ?)"
 _APPEND = "insert into log (task, period, heads, reports) values (?, ?, ?, ?)"
 _FACT = "update fact set value = ? where name = ?"
+_FOLDER = "segments"
 
 
 class SqliteStore(common.Store):
@@ -75,6 +76,9 @@ class SqliteStore(common.Store):
             self._base = self._open()
             with closing(self._base.cursor()) as cursor:
                 cursor.executescript(self.schema)
+                if self.segments is not None:  # so that those who read know that the rest is there
+                    there = (_FOLDER, str(self.segments.absolute()))
+                    cursor.execute("insert or replace into fact values (?, ?)", there)
         except DataSourceError:
             raise
         except (OSError, sqlite3.Error) as error:
@@ -212,6 +216,20 @@ class SqliteStore(common.Store):
             for period, reports in base.execute(line, (upto, held.number)):
                 logs[period].append(reports)
         return common.with_logs(held.task, found, logs)
+
+    def log_of(self, task: str) -> dict[int, Any]:
+        held = self._known(task)
+        logs: defaultdict[int, list[tuple[bytes, bytes]]] = defaultdict(list)
+        line = "select period, heads, reports from log where id > (select value from fact where name = 'upto') and "
+        for period, *row in self._rows(line + "task = ? and heads is not null order by id", held.number):
+            logs[period].append(tuple(row))
+        joined = ((period, map(b"".join, zip(*rows, strict=True))) for period, rows in logs.items())
+        return {period: segments.table(held.task, *parts) for period, parts in joined}
+
+    @property
+    def moves_to(self) -> str | None:
+        found = self._rows("select value from fact where name = ?", _FOLDER)
+        return found[0][0] if found else None
 
     @staticmethod
     def _state(base: sqlite3.Connection, held: Held, period: int) -> Counts | None:

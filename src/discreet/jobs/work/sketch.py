@@ -65,6 +65,8 @@ def build(job: Job, without: Sequence[str] = ()) -> Mechanism:
         return read_parameters(job.place(name))
     if name == "auto":
         size = labels if isinstance(labels, int) else len(labels)
+        if values is not None and size < 2:
+            raise InvalidArgument("domain", labels, "at least two values, or there is nothing to report")
         return local.plan(given["epsilon"], size, given.get("reports", 100_000)).best.make(labels)
     kinds = {each: kind for each, kind in mechanisms().items() if each not in without}
     if name not in kinds:
@@ -411,9 +413,15 @@ def caveats(found: local.Estimate, mechanism: Mechanism | None) -> list[str]:
         lines.append(f"{int(marks.sum()):,} of {len(found):,} values are below the limit: perhaps no one has them.")
     other, alphabet = getattr(mechanism, "other", None), getattr(mechanism, "alphabet", None)
     if other is not None and other not in (alphabet or "") and any(other in str(c) for c in found.candidates):
+        usual = "" if {"a", "0"} <= set(alphabet or "") else "--set alphabet=alphanumeric, or "
         lines.append(
             f"{other!r} stands for every character that was not declared. To see others, declare them when reports are "
-            "made: --set alphabet=alphanumeric, digits, or the characters themselves."
+            f"made: {usual}--set alphabet= with all of them. Here they are {alphabet}."
+        )
+    length = getattr(mechanism, "length", None)
+    if alphabet is not None and any(len(str(c)) == length for c in found.candidates):
+        lines.append(
+            f"Values longer than {length} characters are cut. To see more, set a larger --set length= beforehand."
         )
     return lines
 

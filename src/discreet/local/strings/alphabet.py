@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -258,7 +259,10 @@ def _digits(value: Any) -> Any:
     number = value.item() if isinstance(value, np.generic) else value
     if number != number:  # not a number: missing
         return None
-    return str(int(number)) if float(number).is_integer() and abs(number) < 2**53 else str(number)
+    if isinstance(number, float) and number.is_integer() and abs(number) < 2**53:
+        number = int(number)
+    # A decimal spells a whole number of any size; `str` refuses more than 4300 digits.
+    return str(Decimal(number)) if isinstance(number, int) else str(number)
 
 
 def _text(values: Any) -> pa.Array:

@@ -181,6 +181,7 @@ class Client:
     def report(self, question: str, value: Any) -> None:
         """Charge, randomise and queue one answer to a pinned question. `flush` sends the queue.
 
+        The first answer needs the task: it is fetched from the collector, unless `use` was given it. Then it is kept.
         No value causes an error; see docs/wire-format.md. If a limit would be exceeded, `BudgetExceeded` is raised and
         nothing is charged.
         """
@@ -189,7 +190,7 @@ class Client:
 
     def _make(self, question: str, value: Any) -> None:
         device = self._device(question)
-        task, state, now = device.task, self._file.state, self._clock()
+        task, state, now = device.task, self._file.state, self._now()
         if not task.open_at(now.astimezone()):
             raise DataSourceError(f"{question!r} takes reports from {task.opens} until {task.closes} only")
         if self._waiting() >= _MOST_WAITING:
@@ -205,6 +206,11 @@ class Client:
             changed.charge(task.digest, price)
             changed.tasks[task.digest]["reports"] = made + 1
             changed.queue.append([task.digest, body.hex()])
+
+    def _now(self) -> datetime:
+        """Return the local time. The first and the last year have moments that no other time zone can write."""
+        now = self._clock()
+        return now.replace(year=min(max(now.year, 2), 9998))
 
     def _price(self, task: Task, made: int) -> Fraction:
         """Return the cost of the next report, which does not depend on the value."""
@@ -257,18 +263,22 @@ class Client:
             # Once the collector may have forgotten the key, sending again could count twice.
             late = self._late(digest, frame, first)
             answer, text = (_GONE, b"") if late else self._ask(url, f"/v1/tasks/{digest}/reports", bytes.fromhex(frame))
-            if answer is not None and 400 <= answer < 500 and answer not in _LATER:
-                kept = "kept" if answer in _ELSEWHERE else "dropped"
+            # A redirect is somebody else's answer, such as that of a café's network.
+            later = answer is None or 300 <= answer < 400 or answer >= 500 or answer in _LATER
+            if answer is None or answer >= 300:
+                kept = "kept" if later or answer in _ELSEWHERE else "dropped"
                 why = "it was sent first too long ago" if late else f"{url} answers {answer}{_reason(text)}"
+                why = why if answer is not None else f"cannot reach {url} ({text.decode('utf-8', 'replace')})"
                 self._problem = f"{counted(reports, 'report')} of {questions[digest]!r} {kept}: {why}"
                 log.warning("%s", self._problem)
-            if answer in _ELSEWHERE:
-                continue
-            if answer is None or 300 <= answer < 400 or answer >= 500 or answer in _LATER:
-                down.add(url)  # a redirect is somebody else's answer, such as that of a café's network
+            if later:
+                down.add(url)
+            if later or answer in _ELSEWHERE:
                 continue
             if self._done(frame):
-                sent, refused = (sent + reports, refused) if answer < 300 else (sent, refused + reports)
+                sent, refused = (
+                    (sent + reports, refused) if answer is not None and answer < 300 else (sent, refused + reports)
+                )
         return Sent(sent, self._waiting(), refused)
 
     @property
@@ -299,7 +309,7 @@ class Client:
 
     def _late(self, digest: str, frame: str, first: float | None) -> bool:
         """Note the first attempt; return whether the collector may have forgotten the key."""
-        now = self._clock().timestamp()
+        now = self._now().timestamp()
         if first is not None:
             return abs(now - first) >= Task.from_json(self._file.state.tasks[digest]["text"]).key_window
         with self._lock, self._file.change() as state:
@@ -321,13 +331,19 @@ class Client:
     def _fetch(self, url: str, digest: str) -> bytes:
         status, text = self._ask(url, f"/v1/tasks/{digest}", None)
         if status != 200:
-            told = {None: "there is no answer", 404: "it has no such task (status 404)"}
+            told = {
+                None: f"there is no answer ({text.decode('utf-8', 'replace')})",
+                404: "it has no such task (status 404)",
+            }
             why = told.get(status, f"status {status}")
-            raise DataSourceError(f"the task {digest[:12]}… is not available from {url}: {why}")
+            raise DataSourceError(
+                f"the task {digest[:12]}… is not available from {url}: {why}; a device needs it once before its first "
+                "report, so try again later, or ship the task with the application and call client.use(task)"
+            )
         return text
 
     def _ask(self, url: str, path: str, body: bytes | None) -> tuple[int | None, bytes]:
-        """Make a request without information on the device; None if there is no answer."""
+        """Make a request without information on the device; None and the reason if there is no answer."""
         status, text, pause = asked(url + path, body, _PATIENCE)
         if pause.isascii() and pause.isdigit():
             self._not_before[url] = time.monotonic() + min(int(pause[:9]), _LONGEST_PAUSE)
@@ -359,7 +375,7 @@ _OPENER = urllib.request.build_opener(_NoRedirects)
 
 
 def asked(address: str, body: bytes | None, patience: float) -> tuple[int | None, bytes, str]:
-    """Make a request; return the status (None if there is no answer), the text, and for how long to stay away."""
+    """Make a request; return the status, the text, and for how long to stay away. Without answer: None, and why."""
     headers = {"Content-Type": "application/octet-stream", "User-Agent": "discreet"}
     request = urllib.request.Request(address, body, headers)
     try:
@@ -367,13 +383,13 @@ def asked(address: str, body: bytes | None, patience: float) -> tuple[int | None
             return answer.status, answer.read(_LARGEST_TASK + 1), ""
     except urllib.error.HTTPError as error:
         refusal = error
-    except (OSError, ValueError, http.client.HTTPException):  # a ValueError: a redirect to no address
-        return None, b"", ""
+    except (OSError, ValueError, http.client.HTTPException) as error:  # a ValueError: a redirect to no address
+        return None, (str(getattr(error, "reason", "") or error) or type(error).__name__).encode("utf-8", "replace"), ""
     try:
         with refusal:
             return refusal.code, refusal.read(_LONGEST_ERROR), refusal.headers.get("Retry-After", "")
     except (OSError, http.client.HTTPException):  # an answer cut short counts as none
-        return None, b"", ""
+        return None, b"its answer was cut short", ""
 
 
 def _reason(text: bytes) -> str:

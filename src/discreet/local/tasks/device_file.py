@@ -61,7 +61,7 @@ class DeviceState:
         return json.dumps({"format": _FORMAT, "version": _VERSION, **asdict(self)}, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str) -> DeviceState:
+    def from_json(cls, text: str | bytes) -> DeviceState:
         try:
             facts = json.loads(text)
             refuse_later("the device file", facts, _VERSION, "version")
@@ -86,7 +86,7 @@ class DeviceFile:
             undo.callback(self.close)
             try:
                 if self._path.exists():
-                    self.state = DeviceState.from_json(self._path.read_text(encoding="utf-8"))
+                    self.state = DeviceState.from_json(self._path.read_bytes())
                 else:
                     self.state = DeviceState(Memo.draw().secret.hex())
                     self.save()

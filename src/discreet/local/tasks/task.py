@@ -10,7 +10,7 @@ import hashlib
 import json
 import unicodedata
 from dataclasses import MISSING, dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -133,7 +133,9 @@ class Task(DeclaredValue):
                 "per_day", self.per_day, f"at least the cost of one report, {least}", "per_day=" + least
             )
         if self.opens >= self.closes:
-            raise InvalidArgument("closes", self.closes, f"after opens, {self.opens}")
+            opens = datetime.fromisoformat(self.opens)
+            fix = f"closes='{opens + timedelta(days=30):{_TIME}}'" if opens.year < 9999 else "an earlier time for opens"
+            raise InvalidArgument("closes", self.closes, f"after opens, {self.opens}", fix)
         self._check_labels()
         self._check_size()
         thresholds(self.mechanism)
@@ -208,7 +210,8 @@ class Task(DeclaredValue):
 
     def open_at(self, when: datetime) -> bool:
         """Return whether the task takes reports at a time."""
-        return bool(self.opens <= when.astimezone(UTC).strftime(_TIME) < self.closes)
+        # Not `strftime`, which writes the year 203 with three digits.
+        return bool(self.opens <= f"{when.astimezone(UTC).isoformat()[:19]}Z" < self.closes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the task as plain data."""
