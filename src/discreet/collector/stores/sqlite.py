@@ -84,6 +84,10 @@ class SqliteStore(common.Store):
         except (OSError, sqlite3.Error) as error:
             raise DataSourceError(f"data: cannot keep reports in {str(folder)!r} ({error}); check the folder") from None
         common.check_format(int(self._fact(self._base, "format")))
+        counts = "select exists(select 1 from state) or exists(select 1 from log where heads is null)"
+        if segments is not None and self._base.execute(counts).fetchone()[0]:
+            # Rows of the log without keys cannot become a segment, and counters would be left out of the total.
+            raise DataSourceError(f"data: {str(folder)!r} counts its reports itself; name a new folder for --segments")
         self.ages = common.Ages(self._fact(self._base, "ran"))
         self._swept: dict[int, int] = {}
         rows, size = self._base.execute("select count(*), coalesce(sum(length(reports)), 0) from log").fetchone()

@@ -244,10 +244,10 @@ class Task(DeclaredValue):
         if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
             raise FormatError(f"not a task of Discreet: the field 'format' must be {_FORMAT!r}")
         refuse_later("the task", facts, _VERSION, "version")
-        refuse_later("what its clients must know", facts, CLIENT, "client")
         for field, known in (("version", _VERSION), ("client", CLIENT)):
-            if facts.get(field) != known:
-                raise FormatError(f"a task of {field} {facts.get(field)!r}: this library knows {field} {known}")
+            if (found := facts.get(field)) != known or type(found) is not int:
+                more = "; upgrade discreet" if type(found) is int and found > known else ""
+                raise FormatError(f"a task of {field} {found!r}: this library knows {field} {known}{more}")
         try:
             task = cls(
                 mechanism_from_dict(facts["mechanism"]),
