@@ -25,8 +25,10 @@ SETTING = re.compile(
 #: Phrases with numbers that no one measured: arithmetic, constants of the code, rules of thumb, quotations.
 NOT_MEASURED = {
     "anonymity.md": ["1 and 99.5 % of the rows are unique"],  # a line as the program prints it
+    "attacks.md": ["above 0.5. Both"],  # chance
     "audit.md": ["ln n - 1.7", "9.1 with 50,000", "{bit: 0.75"],  # exact binomial bounds
     "clustering-many-columns.md": ["within 3 % of"],  # a limit that results are held against
+    "collector-operations.md": ["after 8 MiB of reports"],  # a limit of the code
     "command-line.md": ["from ε = 0.05 to 8", "delta above 0.001"],
     "heavy-hitters.md": ["that is 0.31 %", "7, 7.0 and", "(5 %)"],  # the formula above it; spelling; a level
     "risk.md": ["At 0 % every cell is exact, at 100 % every cell"],  # a scale

@@ -72,7 +72,7 @@ def test_randomness_lives_in_noise_and_datasets_only() -> None:
 
 
 #: Where a program ends: what fails there is reported by its place alone, because a trace may quote rows.
-EDGES = {"studio/app.py", "studio/released.py", "studio/runs/child.py"}
+EDGES = {"jobs/work/audit.py", "studio/app.py", "studio/released.py", "studio/runs/child.py"}
 
 
 def test_library_code_does_not_print_or_swallow() -> None:

@@ -157,7 +157,7 @@ def test_the_number_of_rows_is_bought_or_declared():
         ({"n_rows": -2}, "n_rows"),
         ({"n_rows": "many"}, "n_rows"),
         ({"size_share": 1}, "size_share"),
-        ({"random_state": "x"}, "rng"),
+        ({"random_state": "x"}, "random_state"),
         ({"X": np.zeros(3)}, "Reshape your data"),
         ({"X": np.zeros((3, 1), complex)}, "Complex data not supported"),
         ({"X": np.zeros((3, 0))}, "0 feature"),

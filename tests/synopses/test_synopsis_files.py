@@ -146,7 +146,7 @@ def test_a_forger_who_repairs_the_checksum_meets_the_seal(column: str, tmp_path:
         (lambda t, m: (t, forged_facts(m, hidden={"n_cells": 9, "cutoff": 1, "variance": 1.0})), "seal"),
         (lambda t, m: (t, forged_facts(m, hidden={"n_cells": 9})), "damaged"),
         (lambda t, m: (t, forged_facts(m, format_version=2)), "upgrade discreet"),
-        (lambda t, m: (t, forged_facts(m, format_version="one")), "does not exist"),
+        (lambda t, m: (t, forged_facts(m, format_version="one")), "must be a whole number"),
         (lambda t, m: (t, forged_facts(m, format="other")), "not a Discreet synopsis"),
         (lambda t, m: (t, {**m, b"discreet.synopsis": b"\xff"}), "damaged"),
         (lambda t, m: (t, {k: v for k, v in m.items() if k != b"discreet.synopsis"}), "not a Discreet synopsis"),

@@ -90,7 +90,8 @@ def read(data: Any, kind: int) -> Message:
     if len(view) < _HEAD or bytes(view[:4]) != MAGIC:
         raise FormatError(f"not {wanted} of Discreet: the magic bytes are missing")
     if view[4] != VERSION:
-        more = "; upgrade discreet" if view[4] > VERSION else ""
+        whole = hashlib.sha256(view[:-_DIGEST]).digest() == bytes(view[-_DIGEST:])  # else the byte itself is damaged
+        more = "; upgrade discreet" if view[4] > VERSION and whole else ""
         raise FormatError(f"{wanted} of wire version {view[4]}: this library reads version {VERSION}{more}")
     if view[5] != kind:
         raise FormatError(f"not {wanted} of Discreet: it is {_KINDS.get(view[5], 'of an unknown kind')}")

@@ -268,7 +268,7 @@ def test_build_spends_what_is_left_and_nothing_more():
     ],
 )
 def test_bad_settings_are_named(setting, value):
-    named = {"random_state": "rng", "rule": "rule|parts"}.get(setting, setting)
+    named = {"rule": "rule|parts"}.get(setting, setting)
     with pytest.raises(InvalidArgument, match=named):
         GridSynopsis(**{"domain": (0, 1), setting: value}).fit(np.zeros((3, 2)))
 
