@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 import subprocess
@@ -698,3 +699,31 @@ def test_both_ends_of_a_bin_of_days_belong_to_it(bins: Any, last: str) -> None:
         for a, b in zip(*(told[0][f"arrived_{e}"].to_numpy() for e in ("from", "to")), strict=True)
     ]
     assert told[0]["estimate"].to_pylist() == number
+
+
+def test_the_history_of_an_account_names_what_was_asked(tmp_path: Path) -> None:
+    unit = dc.Person("patient id", rows=1)
+    domain = dc.Domain({"age": dc.Integer(0, 120), "sex": ["f", "m"]}, unit=unit)
+    rows = pa.table({"age": [30, 40], "sex": ["f", "m"], "patient id": ["a", "b"]})
+    account = dc.Account.create(tmp_path / "a.account", dataset="a", epsilon=9, unit=unit)
+    asked = session(rows, domain=domain, account=account)
+    asked.distinct("patient id", epsilon=1)
+    asked.count(epsilon=1)
+    asked.sql("SELECT COUNT(*) FROM t", epsilon=1)
+    asked.distinct("sex", epsilon=1)
+    asked.count("age > 30", by="sex", epsilon=1)
+    assert [entry.what for entry in account.entries] == [
+        "distinct: patient id", "count", "count(*)", "distinct: sex", "count: sex, age",
+    ]  # fmt: skip
+
+
+def test_what_to_try_for_a_mapping_works_when_typed_back() -> None:
+    for where in ({"sex": "unused"}, {"sex": ["F"]}, {"age": (5, 1)}, {"age": "x"}):
+        with pytest.raises(dc.errors.InvalidArgument) as told:
+            session().count(where=where, epsilon=1)
+        assert told.value.fix.startswith("where={")
+        assert session().count(where=ast.literal_eval(told.value.fix.removeprefix("where=")), epsilon=1)
+    made = dc.GridSynopsis(1.0, DOMAIN.select(["age", "sex"]), 2, random_state=0).fit(PEOPLE).synopsis_
+    with pytest.raises(dc.errors.InvalidArgument) as told:
+        made.mean("age", where={"sex": "unused"})
+    assert told.value.fix == "{'sex': ['f']}"
