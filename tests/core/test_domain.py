@@ -52,7 +52,7 @@ def test_a_schema_file_round_trips(tmp_path: Path) -> None:
 
 names = st.text(min_size=1, max_size=8).filter(lambda s: s == s.strip() and s)
 bounds = st.tuples(st.floats(-1e100, 1e100), st.floats(-1e100, 1e100)).filter(lambda p: p[1] - p[0] >= 1e-100)
-categories = st.lists(st.text(max_size=6) | st.integers(), min_size=1, max_size=4, unique_by=str).map(
+categories = st.lists(st.text(max_size=6).map(str.strip) | st.integers(), min_size=1, max_size=4, unique_by=str).map(
     lambda c: {"categories": c}
 )
 
@@ -130,6 +130,8 @@ def test_declared_bounds_cannot_be_changed_from_outside() -> None:
         ({"a": None}, InvalidType, "low, high"),
         ({"a": []}, InvalidArgument, "at least one category"),
         ({"a": ["x", "x"]}, InvalidArgument, "without repeats"),
+        ({"a": ["x ", "y"]}, InvalidArgument, r"got .x .; try \['x', 'y'\]"),
+        ({"a": ["x", "x ", "y"]}, InvalidArgument, r"column .a. must be texts without surrounding blanks"),
         ({"a": [1, "1"]}, InvalidArgument, "without repeats"),
         ({"a": [1.5]}, InvalidType, "text, whole numbers"),
         ({"a": [None]}, InvalidType, "text, whole numbers"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 import subprocess
@@ -689,3 +690,54 @@ def test_intervals_of_medians_of_persons_hold_and_are_not_the_whole_range(domain
     held = (found[:, 0] <= np.median(values)) & (np.median(values) <= found[:, 1])
     assert held.sum() >= 36
     assert np.mean(found[:, 1] - found[:, 0]) < 0.4 * high
+
+
+@pytest.mark.parametrize("last", ["2025-12-31", "2025-12-01"])
+@pytest.mark.parametrize("bins", ["month", "quarter", "year", 4, ["2025-01-01", "2025-07-01", "2026-02-01"]])
+def test_both_ends_of_a_bin_of_days_belong_to_it(bins: Any, last: str) -> None:
+    days = np.arange("2025-01-01", "2025-12-02", dtype="datetime64[D]")
+    domain = dc.Domain({"arrived": dc.Date("arrived", "2025-01-01", last)})
+    asked = session(pa.table({"arrived": days}), domain=domain).count(by="arrived", bins=bins, epsilon=math.inf)
+    made = dc.GridSynopsis(math.inf, domain, 12, random_state=0).fit(pa.table({"arrived": days})).synopsis_
+    told = (
+        asked.to_arrow(),
+        made.table("arrived", bins={"arrived": bins}).to_arrow(),
+        made.marginal("arrived", bins)._shown(),
+    )
+    for table in told:
+        first, to = (table[f"arrived_{end}"].to_numpy() for end in ("from", "to"))
+        assert (to[:-1] + np.timedelta64(1) == first[1:]).all()
+        assert str(to[-1]) == ("2026-01-31" if isinstance(bins, list) else last)
+    number = [
+        ((a <= days) & (days <= b)).sum()
+        for a, b in zip(*(told[0][f"arrived_{e}"].to_numpy() for e in ("from", "to")), strict=True)
+    ]
+    assert told[0]["estimate"].to_pylist() == number
+
+
+def test_the_history_of_an_account_names_what_was_asked(tmp_path: Path) -> None:
+    unit = dc.Person("patient id", rows=1)
+    domain = dc.Domain({"age": dc.Integer(0, 120), "sex": ["f", "m"]}, unit=unit)
+    rows = pa.table({"age": [30, 40], "sex": ["f", "m"], "patient id": ["a", "b"]})
+    account = dc.Account.create(tmp_path / "a.account", dataset="a", epsilon=9, unit=unit)
+    asked = session(rows, domain=domain, account=account)
+    asked.distinct("patient id", epsilon=1)
+    asked.count(epsilon=1)
+    asked.sql("SELECT COUNT(*) FROM t", epsilon=1)
+    asked.distinct("sex", epsilon=1)
+    asked.count("age > 30", by="sex", epsilon=1)
+    assert [entry.what for entry in account.entries] == [
+        "distinct: patient id", "count", "count(*)", "distinct: sex", "count: sex, age",
+    ]  # fmt: skip
+
+
+def test_what_to_try_for_a_mapping_works_when_typed_back() -> None:
+    for where in ({"sex": "unused"}, {"sex": ["F"]}, {"age": (5, 1)}, {"age": "x"}):
+        with pytest.raises(dc.errors.InvalidArgument) as told:
+            session().count(where=where, epsilon=1)
+        assert told.value.fix.startswith("where={")
+        assert session().count(where=ast.literal_eval(told.value.fix.removeprefix("where=")), epsilon=1)
+    made = dc.GridSynopsis(1.0, DOMAIN.select(["age", "sex"]), 2, random_state=0).fit(PEOPLE).synopsis_
+    with pytest.raises(dc.errors.InvalidArgument) as told:
+        made.mean("age", where={"sex": "unused"})
+    assert told.value.fix == "{'sex': ['f']}"

@@ -164,3 +164,29 @@ def test_a_text_that_is_no_sql_is_refused_by_place_and_cause(query: str, at: int
     assert caught.value.fix == (fix and f"query={fix!r}")
     if fix:
         assert s.sql(fix, epsilon=math.inf).value == s.sql(fix.replace('"', "`"), epsilon=math.inf).value
+
+
+@pytest.mark.parametrize("kind", [bool, str])
+@pytest.mark.parametrize(
+    "where",
+    ["smoker = TRUE", "smoker <> true", "FALSE = smoker", "smoker IN (TRUE, FALSE)", "NOT smoker = FALSE",
+     "smoker IS TRUE", "smoker IS NOT TRUE", "NOT smoker IS FALSE", "smoker IS NULL OR smoker = FALSE"],
+)  # fmt: skip
+def test_truth_values_are_those_of_a_database(where: str, kind: type) -> None:
+    smoker = [True, False, None, True, None]
+    rows = pa.table({"smoker": smoker if kind is bool else [None if x is None else str(x) for x in smoker]})
+    own = [False, True] if kind is bool else ["False", "True"]
+    domain = dc.Domain({"smoker": {"categories": own, "missing": "own"}})
+    con = pytest.importorskip("duckdb").connect()
+    con.register("t", pa.table({"smoker": smoker}))
+    query = f"SELECT COUNT(*) FROM t WHERE {where}"
+    asked = dc.QuerySession(rows, dc.Ledger(epsilon=math.inf), domain=domain)
+    assert asked.sql(query, epsilon=math.inf).value == con.sql(query).fetchall()[0][0]
+    for text in ("true", "True", "TRUE"):
+        assert asked.sql(f"SELECT COUNT(*) FROM t WHERE smoker = '{text}'", epsilon=math.inf).value == 2
+
+
+def test_a_condition_that_is_refused_is_answered_by_one_that_works() -> None:
+    with pytest.raises(dc.errors.InvalidArgument, match="WHERE LOWER") as told:
+        session().sql("SELECT COUNT(*) FROM t WHERE LOWER(town) = 'ash'", epsilon=1)
+    assert session().sql(f"SELECT COUNT(*) FROM t {told.value.fix}", epsilon=1)

@@ -67,6 +67,7 @@ from .columns.stretches import Intervals as Intervals
 from .columns.stretches import by_days as by_days
 from .columns.stretches import held as held
 from .columns.stretches import place_on as place_on
+from .columns.stretches import stretches_by_name as stretches_by_name
 from .columns.stretches import stretches_of as stretches_of
 from .columns.unit import PERSON as PERSON
 from .columns.unit import PERSON_NEIGHBOURS as PERSON_NEIGHBOURS

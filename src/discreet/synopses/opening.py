@@ -210,7 +210,7 @@ def open_release(
     wide = gaussian is not None and wanted.rho is not None and gaussian(axes, wanted.pure, wanted.rho)
     expected = n_rows if expect_rows is None else expect_rows
     checking = _check_of_table(check_first, wanted, len(axes), unit, expected, wide=wide)
-    asked = {**(asked or {}), "columns": list(axes.names)}
+    asked = {"columns": list(axes.names), **(asked or {})}
     charged = {"random_state": stream, "ledger": ledger, "job": job, "asked": asked, "copies": units}
     whole_price = wanted if keys is None else Approx(wanted.pure, checks.slack(delta))
     gate = Gate.open(whole_price, gaussian=wide, unit=unit, **charged)

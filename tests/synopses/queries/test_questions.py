@@ -210,6 +210,12 @@ def test_and_or_not_and_missing_values_follow_the_logic_of_sql(question: str) ->
         ("sex = 'x'", "declared categories of sex", None),
         ("`marital-status` = 'It''s complicated'", "declared categories", "`marital-status` = 'it''s complicated'"),
         ("sex = f", "quotation marks", "sex = 'f'"),
+        ("`marital-status` = singel", "declared categories", "`marital-status` = 'single'"),
+        ("age > NaN", "a number for age, which has no 'NaN'", "age < 9"),
+        ("age > inf and sex = 'f'", "a number for age", "age < 9"),
+        ("age = True", "a number for age", "age < 9"),
+        ("sex is true", "declared categories of sex", None),
+        ("born > soon", "dates such as", "born < '2000-01-04'"),
         ("age => 65", "written with '>='", "age >= 65"),
         ("age ≤ 65 and age = > 3", "written with", "age <= 65 and age >= 3"),
         ("age >= 65 & sex='f'", "written with 'and', not '&'", "age >= 65 and sex='f'"),
@@ -294,3 +300,12 @@ def test_a_name_that_a_synopsis_does_not_have_is_answered_by_those_it_has() -> N
         fine().sum("cost")
     with pytest.raises(AttributeError, match="'median': a synopsis has count, share, mean, quantile"):
         fine().median  # noqa: B018
+
+
+@pytest.mark.parametrize("own", [[False, True], ["False", "True"], ["FALSE", "TRUE"]])
+def test_truth_values_are_written_in_any_case_with_or_without_quotation_marks(own: list[bool] | list[str]) -> None:
+    domain = dc.Domain({"smoker": own, "age": (0, 9)})
+    for text in ("true", "True", "TRUE"):
+        for question in (f"smoker == {text}", f"{text} = smoker", f"smoker in ({text})", f"smoker is {text}",
+                         f"smoker = '{text}'", f"smoker in ('{text}')", f"not smoker != '{text}'"):  # fmt: skip
+            assert parse(domain, question) == [{0: [(1, 2)]}], question

@@ -77,10 +77,10 @@ def categories_meant(values: tuple[Any, ...]) -> str:
     return repr([str(v) for v in values]) if len(values) <= _FEW and all(map(is_number, values)) else '["a", "b"]'
 
 
-def named_once(values: Sequence[Any], texts: Sequence[str]) -> str:
-    """Return a list without its repeats."""
+def named_once(values: Sequence[Any], texts: Sequence[str], else_: str = "naming each category once") -> str:
+    """Return a list without its repeats, or what else to do if it is long."""
     once = [v for i, v in enumerate(values) if texts.index(texts[i]) == i]
-    return repr(once) if len(once) <= _FEW else "naming each category once"
+    return repr(once) if len(once) <= _FEW else else_
 
 
 def declaration_meant(declared: object) -> str:

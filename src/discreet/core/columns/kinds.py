@@ -426,9 +426,9 @@ def read_column(name: object, declared: object) -> Column:
             raise InvalidArgument(
                 "columns", declared.name, f"keyed by its own name ({name!r})", f"{declared.name!r}: ..."
             )
-        return declared
+        return _trimmed(declared)
     if isinstance(declared, list):
-        column = Categorical(name, cast(Any, declared))
+        column = _trimmed(Categorical(name, cast(Any, declared)))
         if len(declared) == 2 and all(hints.is_number(x) for x in declared):
             warnings.warn(hints.two_categories(name, declared), DiscreetWarning, stacklevel=4)
         return column
@@ -439,6 +439,17 @@ def read_column(name: object, declared: object) -> Column:
             raise hints.spelled(error, declared) from None
     expected = "(low, high) or a list of categories"
     raise InvalidType(f"declaration of column {name!r}", declared, expected, hints.declaration_meant(declared))
+
+
+def _trimmed(column: Column) -> Column:
+    """Return a column; refuse a category with surrounding blanks, which are ignored where rows are read."""
+    if isinstance(column, Categorical):
+        bare = [c.strip() if isinstance(c, str) else c for c in column.categories]
+        odd = next((c for c, same in zip(column.categories, bare, strict=True) if c != same), None)
+        if odd is not None:
+            fix = hints.named_once(bare, [category_text(c) for c in bare], repr(str(odd).strip()))
+            raise InvalidArgument(f"categories of column {column.name!r}", odd, "texts without surrounding blanks", fix)
+    return column
 
 
 def _by_keys(name: str, declared: Mapping[str, Any]) -> Column:
@@ -487,7 +498,7 @@ def _by_keys(name: str, declared: Mapping[str, Any]) -> Column:
         return (Integer if kind == "integer" else Time)(low, high, name=name, **rules)
     found = _bounded(name, declared["bounds"], rules) if "bounds" in declared else None
     listed = {"ordered": kind == "ordered", "listed": declared.get("categories_file", "")}
-    column = Categorical(name, declared["categories"], **rules, **listed) if found is None else found
+    column = _trimmed(Categorical(name, declared["categories"], **rules, **listed)) if found is None else found
     told = {"numeric": "number", "categorical": "ordered" if kind == "ordered" else "category"}
     if kind is not None and kind != told.get(column.kind, column.kind):
         known = "integer, number, date and time (with bounds), category, ordered and boolean, and code (with a pattern)"

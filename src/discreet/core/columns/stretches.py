@@ -85,6 +85,15 @@ def stretches_of(column: Column, value: Any) -> Intervals:
     return [(low, high)]
 
 
+def stretches_by_name(column: Column, value: Any, before: str = "") -> Intervals:
+    """Return the same for an entry of a mapping from columns; an error spells the fix as a mapping."""
+    try:
+        return stretches_of(column, value)
+    except InvalidArgument as error:
+        fix = f"{before}{{{column.name!r}: {error.fix.removeprefix(f'{column.name}=')}}}"
+        raise type(error)(error.name, error.value, error.expected, fix) from None
+
+
 def _run(column: Code, text: str, before: str) -> tuple[int, int]:
     found = column.codes.meant(text)
     if found is None:

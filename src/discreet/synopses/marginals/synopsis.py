@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.core import Code, Domain, FloatArray, IntArray, Intervals
+from discreet.core import Code, Date, Domain, FloatArray, IntArray, Integer, Intervals
 from discreet.engines.passes import AxisGrids
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.noise import Generator, permutation
@@ -22,6 +22,14 @@ from discreet.synopses.marginals.fitness import of_model
 from discreet.synopses.marginals.measured import Marginals
 from discreet.synopses.queries.evenness import Query, Terms, axis_share, both, shares
 from discreet.synopses.synopsis import Synopsis
+
+
+class _Valued(NamedTuple):
+    """Rows that count by how many deviations their value on an axis is from a middle, as in a mean."""
+
+    axis: int
+    middle: float
+    deviation: float
 
 
 class ModelSynopsis(Synopsis):
@@ -118,16 +126,25 @@ class ModelSynopsis(Synopsis):
     ) -> tuple[float, float]:
         """Return what noise and model may do to a sum of values of a column.
 
-        Rows that move between the lower and the upper half of the values move the sum by two deviations each.
+        Where its values were not counted together with what is asked, rows that move between the lower and the upper
+        half of the values move the sum by two deviations each.
         """
-        rows = float(n @ self.weights)
-        half = tuple((c / 2, {**query, axis: [(-math.inf, math.inf)]}) for c, query in terms)
-        noisy, assumed = self._of_model(half, n / 2)
-        apart = 2 * math.sqrt(max(float(second @ self.weights) / rows - middle**2, 0.0))
-        return apart * math.sqrt(noisy), apart * math.sqrt(assumed)
+        column = self.domain.columns[axis]
+        apart = math.sqrt(max(float(second @ self.weights) / float(n @ self.weights) - middle**2, 0.0))
+        apart = max(apart, 1e-9 * (column.high - column.low))
+        half = tuple((c / 2, query) for c, query in terms)
+        # A mean weight may be another one for each value: nothing is counted by value then.
+        valued = _Valued(-1 if self.domain.weights else axis, middle, apart)
+        noisy, assumed = self._of_model(half, n / 2, valued=valued)
+        return 2 * apart * math.sqrt(noisy), 2 * apart * math.sqrt(assumed)
 
     def _of_model(
-        self, terms: Terms, covered: FloatArray, leaves: Any = slice(None), everything: float = 0.0
+        self,
+        terms: Terms,
+        covered: FloatArray,
+        leaves: Any = slice(None),
+        everything: float = 0.0,
+        valued: _Valued | None = None,
     ) -> tuple[float, float]:
         """Return the variances of noise and of model of a sum of questions that covers these shares of the leaves.
 
@@ -145,11 +162,12 @@ class ModelSynopsis(Synopsis):
             # Nothing was counted of it. The column that it starts from was, and the rows between the two are the model.
             moved = tuple((c, self._moved(query)) for c, query in terms)
             instead = sum((c * shares(self, query, leaves) for c, query in moved), np.zeros(len(covered)))
-            noise, beyond = self._of_model(moved, instead, leaves, everything)
+            noise, beyond = self._of_model(moved, instead, leaves, everything, valued)
             return noise, beyond + (float(np.abs(covered - instead) @ self.weights[leaves]) / 2) ** 2
         if known.says(asked) == "measured":
-            counted, noise, cut = self._counted(terms, asked)
-            off = (float(covered @ self.weights[leaves]) - counted) ** 2
+            counted, noise, cut = self._counted(terms, asked, valued)
+            model = 0.0 if valued and valued.axis in asked else float(covered @ self.weights[leaves])
+            off = (model - counted) ** 2
             # One distance says little about the model's error: even if noise explains it, half may be the model's.
             return noise, max(off - noise, off / 2, cut)
         if everything:
@@ -172,35 +190,39 @@ class ModelSynopsis(Synopsis):
     def _count_errors(self) -> Callable[..., tuple[float, bool]]:
         return of_model(self)
 
-    def _counted(self, terms: Terms, asked: Sequence[int]) -> tuple[float, float, float]:
+    def _counted(self, terms: Terms, asked: Sequence[int], valued: _Valued | None = None) -> tuple[float, float, float]:
         """Answer a sum of questions from all noisy counts that cover these columns, without the model.
 
         Also return the variances of their noise and of how rows lie in groups that the question cuts: as the model has
         them or uniformly, whichever differs more. All rows of a group of codes, or none, may have the codes asked for.
         """
-        known = self.measured
-        found = []
-        held = [{c: self._held(c, intervals) for c, intervals in query.items()} for _, query in terms]
-        codes = [isinstance(column, Code) for column in self.domain.columns]
+        known, found = self.measured, []
+        held = [(c, {j: self._held(j, on, valued) for j, on in query.items()}) for c, query in terms]
+        pairs = [(c * d, both(q, r)) for c, q in terms for d, r in terms]
+        squares = [(c, {j: self._held(j, on, valued, 2) for j, on in q.items()}) for c, q in pairs if all(q.values())]
+        most = math.inf if valued else max(abs(c) for c, _ in terms)
         for m, told, (groups, counts) in zip(known.measured, known.told, known.arrays, strict=True):
             if not told.issuperset(asked):
                 continue
-            weights = np.zeros((3, len(counts)))
-            for (factor, _), inside in zip(terms, held, strict=True):
-                made = np.full((3, 1), factor)
-                for c, of in zip(m.columns, groups, strict=True):
-                    side = _sides(of, *inside[c], codes[c]) if c in inside else np.ones((3, int(of.max()) + 1))
-                    made = (made[:, :, np.newaxis] * side[:, np.newaxis]).reshape(3, -1)
-                weights += made
+            each = np.array([c * self._filled(m.columns, groups, inside) for c, inside in held])
+            weights, lumped = each.sum(axis=0), np.abs(each[:, 2] - each[:, 0]) > 1e-9
+            lumps = np.minimum((np.abs(each[:, 2]) * lumped).sum(axis=0), most)
             # A single column keeps its mean variance; each of its bins has it by the number of its cells.
             cells = np.bincount(self._axis(m.columns[0])[3]) if len(m.columns) == 1 else np.ones(1)
             size, variance = np.abs(weights[:2]), (cells / cells.mean()) * m.variance
             noise = size.max(axis=0) ** 2 * variance
-            lumps = np.where(np.abs(weights[2] - weights[0]) > 1e-9, np.minimum(np.abs(weights[2]), 1), 0)
-            part = np.minimum(size, np.abs(1 - size)).max(axis=0) * (lumps == 0)
+            part = size
+            if valued is None or valued.axis in asked:
+                # What rows of a group count differs by this variance; for one question that holds a share p of the
+                # group it is p (1 - p), and that share may be off by the smaller of p and 1 - p.
+                vary = sum(c * self._filled(m.columns, groups, inside)[:2] for c, inside in squares) - weights[:2] ** 2
+                vary = np.maximum(vary, 0.0)
+                reach = np.maximum(2 * np.sqrt(vary), 0.0 if valued else most)
+                part = (reach - np.sqrt(np.maximum(reach**2 - 4 * vary, 0.0))) / 2
+            part = part.max(axis=0) * (lumps == 0)
             # Two deviations: what such groups hold at most, up to noise.
-            most = max(float(lumps @ counts), 0.0) / 2 + math.sqrt(float((lumps**2 * variance).sum()))
-            apart = float(((part * np.maximum(counts, math.sqrt(m.variance))) ** 2).sum()) + most**2
+            held_most = max(float(lumps @ counts), 0.0) / 2 + math.sqrt(float((lumps**2 * variance).sum()))
+            apart = float(((part * np.maximum(counts, math.sqrt(m.variance))) ** 2).sum()) + held_most**2
             found.append((float(weights[0] @ counts), max(float(noise.sum()), 1e-9), apart))
         answers, noises, cuts = np.array(found).T
         trust = 1 / (noises + cuts)
@@ -208,10 +230,29 @@ class ModelSynopsis(Synopsis):
         # Noises are independent; how rows lie in groups is the same guess for all of them, and does not average out.
         return float(trust @ answers), float(trust**2 @ noises), float((trust @ np.sqrt(cuts)) ** 2)
 
-    def _held(self, axis: int, intervals: Any) -> tuple[FloatArray, FloatArray]:
+    def _filled(
+        self, columns: Sequence[int], groups: Sequence[IntArray], inside: Mapping[int, tuple[FloatArray, FloatArray]]
+    ) -> FloatArray:
+        """Return how much of each group of some columns is held; see `_sides`."""
+        made = np.ones((3, 1))
+        for c, of in zip(columns, groups, strict=True):
+            code = isinstance(self.domain.columns[c], Code)
+            side = _sides(of, *inside[c], code) if c in inside else np.ones((3, int(of.max()) + 1))
+            made = (made[:, :, np.newaxis] * side[:, np.newaxis]).reshape(3, -1)
+        return made
+
+    def _held(
+        self, axis: int, intervals: Any, valued: _Valued | None = None, power: int = 1
+    ) -> tuple[FloatArray, FloatArray]:
         """Return how much of each bin of a column some intervals hold, and all of it: the model's rows, and cells."""
         lower, upper, rows, bins = self._axis(axis)
-        inside = axis_share(lower, upper, intervals, self.domain.columns[axis])
+        column = self.domain.columns[axis]
+        inside = axis_share(lower, upper, intervals, column)
+        if valued and valued.axis == axis:
+            far = ((lower + upper) / 2 - valued.middle) / valued.deviation
+            steps = isinstance(column, (Integer, Date))
+            within = np.maximum((upper - lower) ** 2 - steps, 0.0) / 12 / valued.deviation**2
+            inside = inside * np.nan_to_num(far if power == 1 else far**2 + within)
         every = [np.bincount(bins, weights=w) for w in (rows * inside, inside, rows, np.ones(len(rows)))]
         return np.array(every[:2]), np.array(every[2:])
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from discreet.core import EMPTY_UP_TO, checks, normal_width
 from discreet.errors import InvalidArgument, InvalidType
+from discreet.synopses.queries.evenness import is_part
 
 if TYPE_CHECKING:
     from discreet.synopses.queries.evenness import Terms
@@ -117,6 +118,8 @@ class Figure:
         coverage).
         """
         reach, (least, most) = wide(level) * self.std_error, self.limits
+        if math.isinf(reach):
+            return self.limits
         low, high = self.value - reach, self.value + reach
         return min(max(low, least), most), max(min(high, most), least)
 
@@ -203,7 +206,7 @@ class Count(Figure):
         """
         low, high = super().interval(level)
         low, high = low, high + self.unlisted
-        if self.asked and all(c >= 0 for _, terms in self.asked for c, _ in terms):
+        if self._no_rows_taken_away:
             low, high = max(low, 0.0), max(high, 0.0)
         return low, high
 
@@ -246,12 +249,25 @@ class Count(Figure):
         if not isinstance(other, Count):
             return self * (1 / checks.positive("divisor", other))
         if not other.value:
-            return Figure(math.nan, math.inf, math.inf)
+            return Figure(math.nan, math.inf, math.inf, limits=self._limits_over(other))
         # To first order the error of a/b is that of (a - r b)/b, with r = a/b: what both share counts once.
         ratio = self.value / other.value
         rest = self._with(other, 1.0, -ratio)
         uneven = None if rest.evenness_error is None else rest.evenness_error / abs(other.value)
-        return Figure(ratio, rest.noise_error / abs(other.value), uneven, remark=rest.note, modelled=rest.modelled)
+        limits = self._limits_over(other)
+        noisy = rest.noise_error / abs(other.value)
+        return Figure(ratio, noisy, uneven, limits=limits, remark=rest.note, modelled=rest.modelled)
+
+    def _limits_over(self, other: Count) -> tuple[float, float]:
+        """Return what the ratio to another count cannot be beyond: a part of some rows is a share of them."""
+        if not self._no_rows_taken_away or not other._no_rows_taken_away:
+            return -math.inf, math.inf
+        part = len(self.asked) == len(other.asked) == 1 and self.asked[0][0] is other.asked[0][0]
+        return 0.0, 1.0 if part and is_part(self.asked[0][1], other.asked[0][1]) else math.inf
+
+    @property
+    def _no_rows_taken_away(self) -> bool:
+        return bool(self.asked) and all(c >= 0 for _, terms in self.asked for c, _ in terms)
 
     def _with(self, other: object, own: float, its: float) -> Count:
         if not isinstance(other, Count):

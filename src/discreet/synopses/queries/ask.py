@@ -34,6 +34,8 @@ _TOKEN = re.compile(
     r'|(?P<name>"(?:[^"]|"")*"|`[^`]*`)|(?P<word>[^\W\d]\w*)|(?P<sign><=|>=|<>|!=|==|[<>=(),]))'
 )
 _WORDS = {"and", "or", "not", "between", "in", "is", "missing", "null"}
+#: Values of columns of truth values, in any case and without quotation marks.
+_TRUTHS = ("true", "false")
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
 #: Limits of what a question may be: characters, brackets in brackets, stretches of all columns.
 _LONGEST, _DEEPEST, _CELLS = 10_000, 50, 100_000
@@ -129,7 +131,7 @@ def _fix(domain: Domain, meant: str | None, question: object = "") -> str:
     """Return a question that can be read: the one that was meant, or an example; or a hint."""
     if meant in _HINTS:
         return str(meant)
-    return f"question={(meant if meant is not None and _reads(domain, meant) else _example(domain, question))!r}"
+    return f"question={(meant if meant is not None and _reads(domain, meant) else example(domain, question))!r}"
 
 
 def _reads(domain: Domain, question: str) -> bool:
@@ -140,7 +142,7 @@ def _reads(domain: Domain, question: str) -> bool:
     return len(question) <= _LONGEST
 
 
-def _example(domain: Domain, question: object) -> str:
+def example(domain: Domain, question: object) -> str:
     """Return a question about the first column that is named in the one that was asked, or of all."""
     column = next((c for c in domain if re.search(rf"\b{re.escape(c.name)}\b", str(question))), domain.columns[0])
     if isinstance(column, Categorical):
@@ -291,10 +293,12 @@ class _Reader:
                 raise self.wrong("written with 'between' or 'in' after a column and 'not'")
             if self.take("is"):
                 turned = self.take("not")
+                there = Said(first, [(-_INF, _INF)])
+                if self.peek(*_TRUTHS):  # plainly false of a missing value
+                    return self.signed(turned, ("and", [_compare(self, first, column, "=", self.value(column)), there]))
                 if not self.take("missing", "null"):
                     raise self.wrong("written with 'missing' after 'is'", f"{column_text(column.name)} is missing")
-                there = [(-_INF, _INF)]
-                return Said(first, there) if turned else Said(first, _GONE, missing=True)
+                return there if turned else Said(first, _GONE, missing=True)
         parts = []
         while self.peek("<", ">", "<=", ">=", "=", "==", "!=", "<>"):
             sign = {"==": "=", "<>": "!="}.get(self.tokens[self.at][1], self.tokens[self.at][1])
@@ -361,14 +365,20 @@ class _Reader:
             name = text[1:-1].replace('""', '"') if kind == "name" else text
             if name in self.domain.names:
                 return self.domain.position(name)
-            if axis is not None:  # where a value belongs: a category without its quotation marks
+            if name.lower() in _TRUTHS:
+                return name, False
+            if axis is not None:  # where a value belongs
                 if kind == "name" and text[0] == '"':
                     return name, True
-                raise self.wrong(
-                    f"written with texts in quotation marks; {name!r} is not a column",
-                    self.instead(text, _literal(name)),
-                    "quotation marks",
-                )
+                column = self.domain.columns[axis]
+                known = isinstance(column, Categorical) and name in map(category_text, column.categories)
+                if known or isinstance(column, Code):
+                    raise self.wrong(
+                        f"written with texts in quotation marks; {name!r} is not a column",
+                        self.instead(text, _literal(name)),
+                        "quotation marks",
+                    )
+                return name, False  # not a value of this column either
             if name.lower() in _FIGURES:
                 raise self.wrong(
                     "a condition: it counts rows (means and quantiles: Synopsis.mean, .quantile in Python)"
@@ -416,7 +426,7 @@ def _place(reader: _Reader, column: Column, value: tuple[str, bool]) -> float:
         pointed = text.strip().replace(",", ".")
         if quoted and re.fullmatch(r"[-+]?\d+(\.\d+)?", pointed):
             raise reader.wrong(f"written with a plain number for {name}", reader.instead(_literal(text), pointed))
-        raise reader.wrong(f"written with a number for {name}, which has no {text!r}", f"{name} < {column.high:g}")
+        raise reader.wrong(f"written with a number for {name}, which has no {text!r}", f"{name} < {column.ends()[1]:g}")
     return number
 
 
@@ -462,7 +472,10 @@ def _category(reader: _Reader, column: Categorical, value: tuple[str, bool]) -> 
     """Return the number of a category."""
     known = {category_text(c): i for i, c in enumerate(column.categories)}
     text = value[0]
-    if text not in known and not value[1]:
+    if text not in known and text.lower() in _TRUTHS:
+        same = [c for c in known if c.lower() == text.lower()]
+        text = same[0] if len(same) == 1 else text
+    elif text not in known and not value[1]:
         text = _number_text(text)
     if text not in known:
         near = nearest(text, list(known))
@@ -480,7 +493,10 @@ def _unordered(reader: _Reader, column: Categorical | Code) -> _Wrong:
 
 
 def _number_text(text: str) -> str:
-    number = float(text)
+    try:
+        number = float(text)
+    except ValueError:
+        return text
     return category_text(int(number)) if number.is_integer() else text
 
 

@@ -29,6 +29,7 @@ from discreet.core import (
     category_text,
     checks,
     date_array,
+    stretches_by_name,
     stretches_of,
 )
 from discreet.errors import InvalidArgument, InvalidType
@@ -50,7 +51,7 @@ def read_query(domain: Domain, box: object, columns: Mapping[str, Any]) -> Query
         free = np.isneginf(box.lower) & np.isposinf(box.upper)
         query: Query = {j: [(float(box.lower[j]), float(box.upper[j]))] for j in np.flatnonzero(~free).tolist()}
     elif box is None or isinstance(box, Mapping):
-        query = {domain.position(n): stretches_of(domain.column(n), v) for n, v in (box or {}).items()}
+        query = {domain.position(n): stretches_by_name(domain.column(n), v) for n, v in (box or {}).items()}
     elif isinstance(box, str):
         raise InvalidType("box", box, "a Box or a mapping from column to bounds; a text is for ask", f"ask({box!r})")
     else:

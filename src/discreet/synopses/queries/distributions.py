@@ -131,6 +131,7 @@ def marginal(synopsis: Synopsis, name: str, bins: Any) -> Marginal:
         noise_errors=noisy,
         evenness_errors=uneven,
         kind=column.kind,
+        last_day=column.high if isinstance(column, Date) else math.inf,
         modelled=synopsis.modelled,
     )
 

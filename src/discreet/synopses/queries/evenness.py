@@ -229,6 +229,20 @@ def both(one: Query, other: Query) -> Query:
     return met
 
 
+def is_part(one: Terms, other: Terms) -> bool:
+    """Return whether questions are known to count some of the rows that others count, each of them once."""
+    if any(c != 1 for c, _ in (*one, *other)):
+        return False
+    if any(all(both(q, r).values()) for (_, q), (_, r) in combinations(one, 2)):
+        return False
+
+    def inside(query: Query, box: Query) -> bool:
+        held = ((query.get(axis, [(-math.inf, math.inf)]), on) for axis, on in box.items())
+        return all(any(c <= a and b <= d for c, d in on) for pairs, on in held for a, b in pairs)
+
+    return all(any(inside(query, box) for _, box in other) for _, query in one)
+
+
 class Valued(NamedTuple):
     """Rows that count by how far their value on an axis is from some middle, as in a mean."""
 

@@ -63,6 +63,8 @@ class Marginal(Frames):
     evenness_errors: FloatArray | None = None
     kind: str = "numeric"
     modelled: bool = False
+    #: The last day of the bounds of a column of dates: it belongs to the last bin, if that ends there.
+    last_day: float = np.inf
 
     def __post_init__(self) -> None:
         if self.noise_errors is None:
@@ -108,6 +110,7 @@ class Marginal(Frames):
             return made
         first = np.ceil(self.edges[:-1])
         last = np.maximum(np.ceil(self.edges[1:]) - 1, first)
+        last[-1] += self.edges[-1] == self.last_day
         for i, (end, at) in enumerate((("from", first), ("to", last))):
             made = made.set_column(i, f"{self.column}_{end}", written[self.kind](at))
         return made
@@ -226,7 +229,8 @@ def places(column: Column, bins: list[tuple[float, float]]) -> dict[str, pa.Arra
             }
         made = [column.array(low + 0.5), column.array(high - 0.5)]
     elif isinstance(column, Date):
-        last = np.where(high >= column.high, high, np.ceil(high) - 1)
+        # The last day of the bounds belongs to the bin that ends there, if no other begins there.
+        last = np.where((high == column.high) & (high == high.max()), high, np.ceil(high) - 1)
         made = [date_array(np.minimum(np.ceil(low), last)), date_array(last)]
     else:
         made = [pa.array(low), pa.array(high)]

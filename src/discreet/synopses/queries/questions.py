@@ -58,7 +58,8 @@ class Questions:
         question : str
             Comparisons of columns with values (``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``between ... and ...``
             with both ends, ``in (...)``, ``is missing``), put together by ``and``, ``or``, ``not`` and brackets. Write
-            texts and dates in single quotation marks, names with odd characters in back quotes.
+            texts and dates in single quotation marks, names with odd characters in back quotes. Truth values need no
+            marks: ``smoker = true``.
 
         Returns
         -------

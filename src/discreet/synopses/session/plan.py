@@ -27,7 +27,7 @@ from discreet.core import (
     Person,
     dialect_of,
     read_column,
-    stretches_of,
+    stretches_by_name,
 )
 from discreet.core.budget import Price
 from discreet.engines.passes import GroupMap
@@ -88,13 +88,18 @@ class Plan:
             yield measure, None if measure.column is None else self.known.column(measure.column)
 
     @property
-    def reads(self) -> list[str]:
-        """The columns of the table that take part; one of them if none does."""
+    def asked(self) -> list[str]:
+        """The columns of the table that are asked about; none for the number of all rows."""
         asked = [m.column for m in self.measures.values() if m.column is not None]
         asked += [*self.edges, *(name for box in self.boxes or () for name in box)]
         keys = {one.column.name: one.key for one in self.lookups}
-        own = [name for name in self.known.names if name not in keys]
-        return list(dict.fromkeys(keys.get(name, name) for name in asked)) or own[:1]
+        return list(dict.fromkeys(keys.get(name, name) for name in asked))
+
+    @property
+    def reads(self) -> list[str]:
+        """The columns of the table that take part; one of them if none does."""
+        joined = [one.column.name for one in self.lookups]
+        return self.asked or [name for name in self.known.names if name not in joined][:1]
 
     def reading(self, axes: Domain) -> Domain:
         """Return the columns to read: a missing value drops a row only if no figure can do without it."""
@@ -291,7 +296,9 @@ def _boxes(known: Domain, where: Any) -> tuple[Mapping[str, Any], ...] | None:
 
 def _up_to(column: Column, value: Any) -> Intervals:
     """Return a pair's interval: it leaves out its upper end, unless that is the bound."""
-    return [(low, math.inf if high >= column.high else high) for low, high in stretches_of(column, value)]
+    return [
+        (low, math.inf if high >= column.high else high) for low, high in stretches_by_name(column, value, "where=")
+    ]
 
 
 def rounded_up(number: float) -> Fraction:

@@ -315,7 +315,11 @@ class QuerySession:
             unit = declared.unit.describe() if isinstance(declared.unit, Person) else "one row"
             said = f"epsilon {float(epsilon):.6g}" + (f", delta {delta:g}" if delta else "")
             return plan.explained(price, unit, said, guess, math.nan if auto else _step(declared))
-        told = {} if where is None else {"where": where if isinstance(where, str) else json.dumps(where, default=str)}
+        told: dict[str, Any] = {"columns": plan.asked}
+        if job == "distinct" and not plan.asked and isinstance(declared.unit, Person):
+            told["columns"] = [declared.unit.column]
+        if where is not None:
+            told["where"] = where if isinstance(where, str) else json.dumps(where, default=str)
         opening = open_release(
             self._table, declared if selected else self.domain, epsilon, self._stream, size_share=None,
             select=plan.reading, ledger=self.account, job=job,

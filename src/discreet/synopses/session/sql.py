@@ -19,6 +19,7 @@ from discreet.core import Categorical, Column, Domain, Integer, Numeric, categor
 from discreet.engines.readers import column_batches
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
 from discreet.synopses.opening import table
+from discreet.synopses.queries import ask
 from discreet.synopses.session.measures import Count, Deviation, Distinct, Mean, Measure, Quantiles, Sum, Variance
 from discreet.synopses.session.plan import Lookup
 
@@ -212,11 +213,12 @@ class _Reader:
         """Return a condition in the grammar of questions to a synopsis."""
         exp = self.exp
         fine = (exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between,
-                exp.In, exp.Is, exp.Like, exp.Literal, exp.Column, exp.Identifier, exp.Null, exp.Neg)  # fmt: skip
+                exp.In, exp.Is, exp.Like, exp.Literal, exp.Boolean, exp.Column, exp.Identifier, exp.Null,
+                exp.Neg)  # fmt: skip
         where = where.transform(lambda node: node.this if isinstance(node, exp.Cast) and node.this.is_string else node)
         for node in where.walk():
             if not isinstance(node, fine) or (isinstance(node, exp.In) and node.args.get("query")):
-                raise self.wrong("WHERE", where, "WHERE with comparisons of columns with values")
+                raise self.wrong("WHERE", where, f"WHERE {ask.example(self.domain, where.sql())}")
 
         def plain(node: Any) -> Any:
             return exp.column(self.name("WHERE", node), quoted=True) if isinstance(node, exp.Column) else node
