@@ -1,6 +1,7 @@
 """Start the studio: granian in this process, on loopback unless it was told otherwise twice."""
 
 import asyncio
+import ctypes
 import ipaddress
 import os
 import signal
@@ -22,6 +23,8 @@ _SETTLED = 1.5
 _HEAD_PATIENCE, _MOST_HEAD = 10_000, 1 << 16
 #: Requests that are worked on at a time.
 _MOST_AT_ONCE = 64
+#: ``M_MMAP_THRESHOLD`` and ``M_TRIM_THRESHOLD`` of glibc, and the bytes from which freed memory is given back.
+_THRESHOLDS, _LARGE = (-3, -1), 1 << 17
 
 
 def serve(
@@ -63,6 +66,7 @@ def serve(
         from discreet.studio.workspace import Workspace
     except ImportError:
         raise MissingExtra("the studio", "studio") from None
+    give_back()
     port = checks.free_port(host, port)
     shown = f"[{host}]" if ":" in host else host
     names = [shown, *(["localhost"] if host == _LOOPBACK else [])]
@@ -98,6 +102,13 @@ def serve(
             pass
         finally:
             studio.workspace.sweep()
+
+
+def give_back() -> None:
+    """Give freed arrays back to the system: glibc raises its bound with each large one, and then keeps all below it."""
+    with suppress(OSError, AttributeError, TypeError):  # other systems
+        for each in _THRESHOLDS:
+            ctypes.CDLL(None).mallopt(each, _LARGE)
 
 
 def warm(studio: Any) -> None:
