@@ -877,3 +877,15 @@ def test_the_loss_of_an_executor_changes_no_release(spark: Any, frame: Any, tmp_
     assert fit(weak).synopsis_.digest == fit(ROWS).synopsis_.digest
     assert len(list(tmp_path.glob("killed"))) == 1
     assert len(list(tmp_path.glob("failed-*"))) >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("options", "expected"), [("", "4"), (", spark__sql__shuffle__partitions='7'", "7")])
+def test_a_new_session_on_one_machine_has_few_partitions_unless_told_otherwise(options: str, expected: str) -> None:
+    program = (
+        "from discreet.engines.spark import session\n"
+        f"session('local[2]'{options})\n"
+        "print(session('local[2]').conf.get('spark.sql.shuffle.partitions'))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split()[-1] == expected

@@ -228,7 +228,8 @@ def collected(frame: Any) -> pa.Table:
 def session(master: str = "local[*]", **config: Any) -> Any:
     """Start Spark on this machine, or return the existing session.
 
-    The Java runtime of the ``spark`` extra is used unless ``JAVA_HOME`` names another.
+    The Java runtime of the ``spark`` extra is used unless ``JAVA_HOME`` names another. Options of Spark are given with
+    ``__`` for a dot. Where none are, a new session on this machine shuffles into two partitions per core.
     """
     try:
         import pyspark
@@ -243,7 +244,12 @@ def session(master: str = "local[*]", **config: Any) -> Any:
     builder = SparkSession.builder.master(master).appName("discreet").config("spark.ui.enabled", "false")
     for name, value in config.items():
         builder = builder.config(name.replace("__", "."), value)
-    return builder.getOrCreate()
+    fresh = SparkSession.getActiveSession() is None
+    started, option = builder.getOrCreate(), "spark.sql.shuffle.partitions"
+    if fresh and not master.startswith("local-cluster") and not started.sparkContext.getConf().contains(option):
+        # Spark's 200 are for clusters: on one machine most of the time would go to tasks without rows.
+        started.conf.set(option, str(2 * started.sparkContext.defaultParallelism))
+    return started
 
 
 # Newer versions of Spark ask for the module ``jdk.incubator.vector``, which that runtime lacks; Java then refuses to

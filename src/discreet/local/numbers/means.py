@@ -84,7 +84,8 @@ class MeanEstimate:
 class MeanResponse(OneNumber):
     """Report one number so that the mean of all reports is unbiased.
 
-    For a whole table instead of devices, see `discreet.metric.Piecewise`.
+    Values outside the bounds count as the nearest bound; missing ones as the middle. For a whole table instead of
+    devices, see `discreet.metric.Piecewise`.
 
     Privacy
     -------
