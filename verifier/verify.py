@@ -952,7 +952,7 @@ def main(words=None):
     lines = [f"Verdict: {found.said}", *(f"{p['file']} promises: {p['promise']}" for p in found.promises)]
     answers = sorted(found.answers, key=lambda answer: (CONTRADICTED, NOT_CHECKED, HOLDS, NOTE).index(answer["result"]))
     lines += [f"{a['result']}  {a['about']}, {a['check']}: {a['detail']}" for a in answers]
-    print(json.dumps(found.to_dict()) if given.json else "\n".join([*lines, f"Not in any file. {found.rests}"]))
+    try: print(json.dumps(found.to_dict()) if given.json else "\n".join([*lines, f"Not in any file. {found.rests}"]), flush=True)
+    except BrokenPipeError: os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader has gone: the code is still the verdict's
     return found.code
-
 if __name__ == "__main__": sys.exit(main())

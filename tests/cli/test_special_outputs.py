@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -271,3 +272,29 @@ def test_no_other_line_of_the_package_puts_a_file_into_its_place() -> None:
         if any(mark in line for mark in marks) and not line.lstrip().startswith((">>>", "..."))
     }
     assert {name for name in found if "rename_columns" not in name} <= own
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_a_reader_that_leaves_early_changes_no_verdict(place: Path, more: tuple[str, ...]) -> None:
+    def code(*words: Any, read: bool = False) -> int:
+        reading, writing = os.pipe()
+        os.close(reading)
+        output = subprocess.PIPE if read else writing
+        done = subprocess.run([sys.executable, *map(str, words)], stdout=output, stderr=subprocess.PIPE, check=False)
+        os.close(writing)
+        assert b"Exception" not in done.stderr
+        return done.returncode
+
+    ours, alone = ("-m", "discreet"), Path(__file__).parents[2] / "verifier" / "verify.py"
+    table, made = (place / "t.csv", "--schema", place / "s.toml", *more), place / "n.parquet"
+    assert code(*ours, "synopsis", *table, "--epsilon", "1", "-o", made) == 0
+    damaged = Path(shutil.copy(made, place / "damaged.parquet"))
+    with damaged.open("r+b") as file:
+        file.seek(200)
+        file.write(b"x")
+    assert code(*ours, "verify", made, *more) == 0
+    assert code(*ours, "verify", damaged, *more) == 1
+    for file in (made, damaged):
+        assert code(alone, file, *more) == code(alone, file, *more, read=True)
+    assert code(*ours, "risk", *table, "--require", "k=2000") == 1
+    assert code(*ours, "--help") == 141

@@ -172,6 +172,9 @@ def main(args: Sequence[str] | None = None) -> None:
         with warnings.catch_warnings():
             warnings.showwarning = _Warned("delta = " if typed[:1] == ["run"] else "--delta ")
             command(args, prog_name="discreet")
+    except SystemExit as ended:
+        # Who reads the output left, as `head` does: 1 would be a verdict. Shells say 141 of such programs.
+        raise SystemExit(141) if isinstance(ended.__context__, BrokenPipeError) else ended from None
     except DiscreetError as error:
         _refuse(str(error), wrong)
     except MemoryError:

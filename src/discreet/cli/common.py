@@ -2,7 +2,9 @@
 
 import json
 import logging
+import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -48,6 +50,17 @@ def group(name: str, help: str, **more: Any) -> typer.Typer:
 def echo(facts: Any) -> None:
     """Print plain data as JSON."""
     typer.echo(json.dumps(facts, ensure_ascii=False, default=str))
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Leave out the rest of what is printed if its reader has gone, as `head` does: the exit code tells of the work."""
+    try:
+        yield
+    except (BrokenPipeError, SystemExit) as error:  # Rich exits with 1, which is a verdict
+        if not isinstance(error, BrokenPipeError) and not isinstance(error.__context__, BrokenPipeError):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def epilog(*examples: str, failed: str = "", usage: int = 2) -> str:
@@ -119,15 +132,15 @@ def warn(messages: Sequence[str]) -> None:
 
 def show_result(show: Callable[[Any], None], result: Any, as_json: bool) -> None:
     """Show the result of a job, or print its figures as JSON, and its warnings."""
-    if as_json:
-        printed = result.figures if result.printed is None else result.printed
-        echo(printed)
-    elif all(open_number(path) != 1 for path in result.files.values()):  # a page on standard output stays alone
-        show(result)
-        if result.job.releases:
-            show_account(result.figures)
-        if told := result.figures.get("fitness"):
-            console.print(f"[bold]Good for.[/] {escape(told['line'])}", highlight=False)
+    with printing():
+        if as_json:
+            echo(result.figures if result.printed is None else result.printed)
+        elif all(open_number(path) != 1 for path in result.files.values()):  # a page on standard output stays alone
+            show(result)
+            if result.job.releases:
+                show_account(result.figures)
+            if told := result.figures.get("fitness"):
+                console.print(f"[bold]Good for.[/] {escape(told['line'])}", highlight=False)
     for text in result.figures.get("doubts", ()):
         line = f"[bold red]{escape(text[:1].upper() + text[1:])}.[/]"
         Console(stderr=True).print(line, highlight=False, soft_wrap=True)

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.cli.common import console, echo, group, show_files, show_table
+from discreet.cli.common import console, echo, group, printing, show_files, show_table
 from discreet.cli.verbs import verb
 from discreet.core import PublicKey, SigningKey, asked_passphrase, public_place
 from discreet.jobs import option
@@ -104,14 +104,18 @@ def verify(
 
     The answer says what is promised to whom, what was checked, what contradicts it, and what could not be checked.
     """
-    from discreet.reporting import VERDICTS
     from discreet.reporting import verify as judge
 
     keys = [PublicKey.load(path) for path in key or ()]
     found = judge([Path(path).expanduser() for path in file], page, account, keys, head or ())
-    if as_json:
-        echo(found.to_dict())
-        raise typer.Exit(found.code)
+    with printing():
+        echo(found.to_dict()) if as_json else _show_verdict(found)
+    raise typer.Exit(found.code)
+
+
+def _show_verdict(found: Any) -> None:
+    from discreet.reporting import VERDICTS
+
     said = _RESULTS[VERDICTS[found.code]] if found.said == VERDICTS[found.code] else f"[yellow]{escape(found.said)}[/]"
     console.print(f"[bold]Verdict:[/] {said}", highlight=False)
     for promise in found.promises:
@@ -123,7 +127,6 @@ def verify(
         line = f"{_RESULTS[answer.result]}  {escape(answer.about)}, {answer.name}: {escape(detail)}"
         console.print(line, highlight=False, soft_wrap=False)
     console.print(f"[bold]Not in any file.[/] {escape(found.rests)}", highlight=False)
-    raise typer.Exit(found.code)
 
 
 # ---- key
