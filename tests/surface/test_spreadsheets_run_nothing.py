@@ -16,7 +16,7 @@ from discreet.errors import DiscreetError
 
 pytestmark = pytest.mark.usefixtures("few_steps")
 
-WORDS = ["=cmd()", "+49 x", "-", "@SUM", "'=already", "plain", "-5", "\ttab"]
+WORDS = ["=cmd()", "+49 x", "-", "@SUM", "'=already", "plain", "-5", "=1+1"]  # a category has no tab before it
 COLUMNS = {
     "job": {"categories": WORDS, "role": "quasi-identifier"},
     "ill": {"categories": WORDS, "role": "sensitive"},
