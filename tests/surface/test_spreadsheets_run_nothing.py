@@ -16,7 +16,7 @@ from discreet.errors import DiscreetError
 
 pytestmark = pytest.mark.usefixtures("few_steps")
 
-WORDS = ["=cmd()", "+49 x", "-", "@SUM", "'=already", "plain", "-5", "=1+1"]  # a category has no tab before it
+WORDS = ["=cmd()", "+49 x", "-", "@SUM", "'=already", "plain", "-5", "@\ttab"]
 COLUMNS = {
     "job": {"categories": WORDS, "role": "quasi-identifier"},
     "ill": {"categories": WORDS, "role": "sensitive"},
@@ -64,7 +64,7 @@ def test_no_text_of_a_released_file_begins_like_a_formula(kind: str, folder: Pat
         assert not [check for check in audit.artifact.checks if check.holds is False and check.name != "seeded"]
         # Anyone who opens the file with the package reads what was there before.
         found = read_columns(dc.engines.open(folder / "out.csv"), ["ill"])["ill"].to_pylist()
-        assert set(found) - {None} <= {*WORDS, *(word.strip() for word in WORDS)}
+        assert set(found) - {None} <= set(WORDS)
 
 
 def test_larger_tables_and_drawn_rows_are_escaped_too(folder: Path) -> None:
