@@ -501,7 +501,7 @@ def test_noise_puts_no_rows_on_stretches_that_are_empty():
 def test_levels_agree_and_know_their_noise():
     """The variance of a bin that cells of several levels tell of is that of its estimates over many draws."""
     column = DOMAIN.column("cost")
-    groups = levels(column, 514)
+    groups = levels(column, 514, np.arange(514.0))
     truth = np.zeros(514)
     truth[[0, 40, 300]] = 5000, 700, 400
     rng = np.random.default_rng(0)
