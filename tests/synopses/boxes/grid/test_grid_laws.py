@@ -97,6 +97,7 @@ def test_adaptive_grids_by_enumeration(monkeypatch, rule):
 
 
 @pytest.mark.slow
+@pytest.mark.unmetered
 def test_a_broken_adaptive_grid_is_caught(monkeypatch):
     with monkeypatch.context() as patch:
         halve_the_noise(patch)
