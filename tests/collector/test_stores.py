@@ -477,4 +477,6 @@ def test_a_store_that_counts_is_not_opened_for_segments(tmp_path: Path) -> None:
     store.shut()
     with pytest.raises(DataSourceError, match="name a new folder for --segments"):
         SqliteStore(tmp_path / "collected", segments=tmp_path / "segments")
-    SqliteStore(tmp_path / "collected").shut()
+    store = SqliteStore(tmp_path / "collected")
+    assert store.moves_to is None  # a refused folder is not noted
+    store.shut()

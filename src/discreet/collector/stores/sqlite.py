@@ -76,7 +76,13 @@ class SqliteStore(common.Store):
             self._base = self._open()
             with closing(self._base.cursor()) as cursor:
                 cursor.executescript(self.schema)
-                if self.segments is not None:  # so that those who read know that the rest is there
+                if self.segments is not None:
+                    counts = "select exists(select 1 from state) or exists(select 1 from log where heads is null)"
+                    if cursor.execute(counts).fetchone()[0]:
+                        # Its log has no keys for a segment, and its counters would be left out of the total.
+                        told = f"data: {str(folder)!r} counts its reports itself; name a new folder for --segments"
+                        raise DataSourceError(told)
+                    # So that those who read know that the rest is there.
                     there = (_FOLDER, str(self.segments.absolute()))
                     cursor.execute("insert or replace into fact values (?, ?)", there)
         except DataSourceError:
@@ -84,10 +90,6 @@ class SqliteStore(common.Store):
         except (OSError, sqlite3.Error) as error:
             raise DataSourceError(f"data: cannot keep reports in {str(folder)!r} ({error}); check the folder") from None
         common.check_format(int(self._fact(self._base, "format")))
-        counts = "select exists(select 1 from state) or exists(select 1 from log where heads is null)"
-        if segments is not None and self._base.execute(counts).fetchone()[0]:
-            # Rows of the log without keys cannot become a segment, and counters would be left out of the total.
-            raise DataSourceError(f"data: {str(folder)!r} counts its reports itself; name a new folder for --segments")
         self.ages = common.Ages(self._fact(self._base, "ran"))
         self._swept: dict[int, int] = {}
         rows, size = self._base.execute("select count(*), coalesce(sum(length(reports)), 0) from log").fetchone()
