@@ -6,7 +6,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
+
+hypothesis.settings.register_profile("any speed", deadline=None)  # a busy machine is not a fault
+hypothesis.settings.load_profile("any speed")
 
 # No test needs the network: what is not in the data folder is skipped, and downloads are tried on servers of the tests.
 os.environ["DISCREET_OFFLINE"] = "1"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+from logging import getLogger
+from logging.handlers import QueueHandler
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 
@@ -18,10 +21,12 @@ from mixing import mixed_task, mixing
 
 
 def test_a_report_for_the_wrong_address_waits_and_the_reason_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A device of a shuffled task has the address of the collector; with the right one its report arrives."""
     task = mixed_task(tmp_path)
+    logged = QueueHandler(SimpleQueue())
+    monkeypatch.setattr(getLogger("discreet.client"), "handlers", [logged])  # others may have set up the log
     limits = {"report": 9, "day": 99, "life": 99}
     with mixing(tmp_path, task) as (running, shuffler):
         pins = {"colour": task.digest}
@@ -30,7 +35,7 @@ def test_a_report_for_the_wrong_address_waits_and_the_reason_is_told(
             client.report("colour", "red")
             assert client.flush() == (0, 1, 0)
             assert "answers 403 (this task takes reports from its shuffler only" in client.problem
-            assert client.problem in capsys.readouterr().err
+            assert client.problem == logged.queue.get_nowait().getMessage()
         with Client(tmp_path / "device", f"http://127.0.0.1:{shuffler.port}", pins=pins, **limits) as client:  # type: ignore[arg-type]
             assert client.flush() == (1, 0, 0)
             assert client.problem == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ class Case:
             )
             values = [float(v) for v in (np.round(draws) if rng.random() < 0.5 else draws)]
             self.grid[name] = steps
-            self.edges[name] = {low + (high - low) * i / steps for i in range(steps)} | {high}
+            self.edges[name] = {float(Fraction(low) + i * Fraction(high - low) / steps) for i in range(steps + 1)}
         else:
             self.columns[name] = {"categories": LETTERS}
             values = [str(v) for v in rng.choice(LETTERS, self.n, p=rng.dirichlet([0.7] * 8))]

@@ -164,7 +164,7 @@ def test_no_chain_of_five_releases_singles_anybody_out() -> None:
 
 @pytest.mark.slow
 def test_a_thousand_pairs_and_two_hundred_chains_single_no_one_out() -> None:
-    assert attacked(range(10_000, 11_000), 2)[0] > 900
+    assert attacked(range(10_000, 11_000), 2)[0] > 850
     assert attacked(range(20_000, 20_200), 5)[0] > 160
 
 

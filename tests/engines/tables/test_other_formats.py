@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import datetime
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -167,6 +168,16 @@ def test_neither_years_nor_letters_beyond_make_a_file_fail(tmp_path: Path) -> No
     table = read_columns(engines.open(path), ["day", "word"]).to_pydict()
     assert table["day"] == [None, None, "1984-05-01", "1984-05-01", None]
     assert table["word"] == ["a", "K\ufffdln", None, "Köln", "b"]
+
+
+@pytest.mark.parametrize("suffix", ["sav", "dta"])
+def test_columns_whose_names_have_umlauts_are_read_with_their_rows(suffix: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"Größe": [1.0, 2.0, 3.0], "Straße": ["ä", "b", "ä"]})
+    getattr(pyreadstat, f"write_{suffix}")(frame, str(path := tmp_path / f"t.{suffix}"))
+    domain = dc.Domain({"Größe": (0, 4), "Straße": ["ä", "b"]})
+    found = dc.GridSynopsis(epsilon=math.inf, domain=domain).fit(path).synopsis_
+    assert found.digest == dc.GridSynopsis(epsilon=math.inf, domain=domain).fit(frame).synopsis_.digest
+    assert found.weights.sum() == 3
 
 
 def test_types_are_refused_by_what_the_file_declares(tmp_path: Path) -> None:

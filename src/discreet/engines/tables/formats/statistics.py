@@ -58,6 +58,11 @@ class StatisticsTable(Part):
         stored, written = facts.readstat_variable_types, facts.original_variable_types
         self._kinds = [self._kind(stored[name], written[name]) for name in self.names]
         missing = self._asked(metadataonly=True, user_missing=True)[1].missing_ranges
+        #: Rows are read byte by byte, and the reader then knows columns by the bytes of their names too.
+        self._bytewise = {"encoding": "LATIN1"} if suffix != ".por" else {}
+        self._keys = self._asked(metadataonly=True, **self._bytewise)[1].column_names
+        if len(self._keys) != len(self.names):
+            raise self._unreadable()
         #: What the file says its codes stand for, by column: declarations, not rows.
         self.labels: dict[str, dict[Any, str]] = {
             name: kept
@@ -86,16 +91,15 @@ class StatisticsTable(Part):
         return piece.encode(encoder) if isinstance(piece, Labelled) else encoder.arrow(piece)
 
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
-        wanted = [self.names[p] for p in positions]
+        wanted = [self._keys[p] for p in positions] or self._keys[:1]
         done = 0
         while True:
-            given = {"encoding": "LATIN1"} if self._suffix != ".por" else {}
-            columns, _ = self._asked(
-                usecols=wanted or list(self.names[:1]), row_offset=done, row_limit=batch_size, **given
-            )
-            n = len(next(iter(columns.values()))) if columns else 0
+            columns, _ = self._asked(usecols=wanted, row_offset=done, row_limit=batch_size, **self._bytewise)
+            if not columns.keys() >= set(wanted):
+                raise self._unreadable()
+            n = len(columns[wanted[0]]) if wanted else 0
             if n:
-                yield [self._piece(p, columns[self.names[p]]) for p in positions], n
+                yield [self._piece(p, columns[self._keys[p]]) for p in positions], n
             done += n
             if n < batch_size or done == self._rows:
                 return
@@ -163,10 +167,13 @@ class StatisticsTable(Part):
             if not all(isinstance(name, str) and name in known for name in found[1].column_names):
                 raise ValueError("a column without a name or a type")
         except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, *_DAMAGED):
-            raise DataSourceError(
-                f"data: {self.label} cannot be read as a file of {self._program}; check the file and its permissions"
-            ) from None
+            raise self._unreadable() from None
         return found
+
+    def _unreadable(self) -> DataSourceError:
+        return DataSourceError(
+            f"data: {self.label} cannot be read as a file of {self._program}; check the file and its permissions"
+        )
 
 
 def _encoding(path: Path, suffix: str, stated: str | None) -> str:
