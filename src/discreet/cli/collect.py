@@ -53,19 +53,13 @@ def _address(store: str | None) -> str | None:
 
 @contextmanager
 def _store(
-    data: Path, store: str | None, elsewhere: str = f"--store or {_STORE} names a store in PostgreSQL"
+    data: Path, store: str | None, elsewhere: str = f"--store or {_STORE} names one in PostgreSQL"
 ) -> Iterator[Any]:
     from discreet.collector import open_store
 
     address = _address(store)
-    # Opening makes a store, and an empty one would look like a collection without reports.
-    if "://" not in (address or "") and not os.path.isfile(Path(address or data) / "collected.sqlite"):
-        what = "store of a collector in the folder" if data.is_dir() else "folder"
-        raise DataSourceError(
-            f"data: there is no {what} {str(address or data)!r}; discreet collect task create{_at(data, store)} makes "
-            f"one, and {elsewhere}"
-        )
-    kept = open_store(address or data)
+    absent = f"discreet collect task create{_at(data, store)} makes one, and {elsewhere}"
+    kept = open_store(address or data, absent=absent)
     try:
         yield kept
     finally:
