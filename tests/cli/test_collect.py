@@ -245,6 +245,13 @@ def test_reports_that_wait_for_a_segment_are_counted_and_stated(folder: Path, to
     assert found["estimates"] == told(f"{line} --json")["estimates"]
     error = " ".join(told(f"estimate {task.digest}", code=2).split())
     assert f"0 reports have come, but this task needs at least 500; others were moved: add --segments {folder}" in error
+    (folder / "task.json").write_text(task.to_json())
+    told("task create --file task.json --data other/collected")
+    assert told(f"{line} --data other/collected --json")["caveats"] == told(f"{line} --json")["caveats"]
+    fill(folder / "other", task, 600)
+    found = told(f"{line} --data other/collected --json")
+    assert found["reports"] == 1000
+    assert found["caveats"][0] == "600 reports that this collector counted itself are not included."
 
 
 def test_a_task_that_is_over_is_refused_and_one_that_ended_says_so(folder: Path, told: Any) -> None:

@@ -449,7 +449,7 @@ def estimate(
 
     Costs no privacy; the collector may keep running.
     """
-    from discreet.collector import QUANTILES, numbers_table, read, short
+    from discreet.collector import QUANTILES, numbers_table, read, short, standing
     from discreet.collector.stores import count
     from discreet.jobs.work import read_lines
 
@@ -461,10 +461,13 @@ def estimate(
         asked = None if candidates is None else read_lines(candidates)
         levels = QUANTILES if quantiles is None else quantiles
         facts = read(kept, found.task.digest, candidates=asked, counts=counted, quantiles=levels)
-        if waiting := sum(map(len, log.values())):
-            facts["caveats"].insert(
-                0, f"{waiting:,} of these reports are in no segment yet, but in the collector's log."
-            )
+        waiting = sum(map(len, log.values()))
+        own = 0 if segments is None or kept.moves_to else standing(kept, found.task.digest)["reports"] - waiting
+        for n, told in (
+            (waiting, "of these reports are in no segment yet, but in the collector's log"),
+            (own, "reports that this collector counted itself are not included"),
+        ):
+            facts["caveats"][:0] = [f"{n:,} {told}."] if n else []
         if counts is not None:
             whole = list((kept.counts(found.task.digest) if counted is None else counted).values())
             sum(whole[1:], whole[0]).save(counts)
