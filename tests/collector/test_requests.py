@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import select
 import socket
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -147,6 +150,17 @@ def test_frames_in_chunks_are_read_and_have_the_same_limit(running: Collector) -
 
     assert b"200 OK" in chunked(frame(COLOURS, "green"))
     assert b" 413 " in chunked(bytes(50_000))
+
+
+def test_a_client_that_sends_everything_before_it_reads_learns_that_its_frame_is_too_large(tmp_path: Path) -> None:
+    """The server reads on. Of a body whose stated length is too large it keeps nothing, so little room will do."""
+    for room, body in ((3 << 20, bytes(12 << 20)), (5 << 20, iter([bytes(1 << 16)] * 192))):
+        with collector(tmp_path / str(room), COLOURS, most_waiting=room) as running:
+            place = f"http://127.0.0.1:{running.port}/v1/tasks/{COLOURS.digest}/reports"
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(urllib.request.Request(place, body, method="POST"))
+            with refused.value as answer:
+                assert (answer.code, json.loads(answer.read())["reason"]) == (413, "large")
 
 
 def test_a_body_that_never_ends_is_not_waited_for(running: Collector) -> None:

@@ -480,3 +480,29 @@ def test_a_store_that_counts_is_not_opened_for_segments(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "collected")
     assert store.moves_to is None  # a refused folder is not noted
     store.shut()
+
+
+def test_a_store_counts_again_only_if_none_of_its_reports_were_moved(tmp_path: Path) -> None:
+    """Counters and segments of one store are in no reading together."""
+    place, sent = tmp_path / "collected", posts(WORDS, ["cat", "dog"] * 4, size=4)
+    store = SqliteStore(place, segments=tmp_path / "segments")
+    store.create(WORDS)
+    store.commit(sent[:1])
+    store.shut()
+    store = SqliteStore(place)  # who only reads changes nothing
+    assert store.moves_to is not None
+    store.shut()
+    store = SqliteStore(place, serving=True)
+    assert store.moves_to is None
+    tidy(store)
+    assert counted(store, WORDS) == expected(WORDS, sent[:1])
+    store.shut()
+    place = tmp_path / "other"
+    store = SqliteStore(place, segments=tmp_path / "segments")
+    store.create(WORDS)
+    store.commit(sent[1:])
+    tidy(store)
+    store.shut()
+    with pytest.raises(DataSourceError, match=f"add --segments {tmp_path / 'segments'}, or name a new folder"):
+        SqliteStore(place, serving=True)
+    assert segments.count(WORDS, tmp_path / "segments") == expected(WORDS, sent[1:])

@@ -53,19 +53,13 @@ def _address(store: str | None) -> str | None:
 
 @contextmanager
 def _store(
-    data: Path, store: str | None, elsewhere: str = f"--store or {_STORE} names a store in PostgreSQL"
+    data: Path, store: str | None, elsewhere: str = f"--store or {_STORE} names one in PostgreSQL"
 ) -> Iterator[Any]:
     from discreet.collector import open_store
 
     address = _address(store)
-    # Opening makes a store, and an empty one would look like a collection without reports.
-    if "://" not in (address or "") and not os.path.isfile(Path(address or data) / "collected.sqlite"):
-        what = "store of a collector in the folder" if data.is_dir() else "folder"
-        raise DataSourceError(
-            f"data: there is no {what} {str(address or data)!r}; discreet collect task create{_at(data, store)} makes "
-            f"one, and {elsewhere}"
-        )
-    kept = open_store(address or data)
+    absent = f"discreet collect task create{_at(data, store)} makes one, and {elsewhere}"
+    kept = open_store(address or data, absent=absent)
     try:
         yield kept
     finally:
@@ -455,7 +449,7 @@ def estimate(
 
     Costs no privacy; the collector may keep running.
     """
-    from discreet.collector import QUANTILES, numbers_table, read, short
+    from discreet.collector import QUANTILES, numbers_table, read, short, standing
     from discreet.collector.stores import count
     from discreet.jobs.work import read_lines
 
@@ -467,10 +461,13 @@ def estimate(
         asked = None if candidates is None else read_lines(candidates)
         levels = QUANTILES if quantiles is None else quantiles
         facts = read(kept, found.task.digest, candidates=asked, counts=counted, quantiles=levels)
-        if waiting := sum(map(len, log.values())):
-            facts["caveats"].insert(
-                0, f"{waiting:,} of these reports are in no segment yet, but in the collector's log."
-            )
+        waiting = sum(map(len, log.values()))
+        own = 0 if segments is None or kept.moves_to else standing(kept, found.task.digest)["reports"] - waiting
+        for n, told in (
+            (waiting, "of these reports are in no segment yet, but in the collector's log"),
+            (own, "reports that this collector counted itself are not included"),
+        ):
+            facts["caveats"][:0] = [f"{n:,} {told}."] if n else []
         if counts is not None:
             whole = list((kept.counts(found.task.digest) if counted is None else counted).values())
             sum(whole[1:], whole[0]).save(counts)

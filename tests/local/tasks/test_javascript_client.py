@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 import discreet as dc
 import malicious_tasks
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, FormatError
 from discreet.local import Memo, Task
 from discreet.local.tasks.device import Device
 from discreet.local.tasks.device_file import DeviceState
@@ -191,6 +192,37 @@ def test_malicious_tasks_are_judged_alike_in_python_and_javascript(number: int, 
     assert number // 20 < sum(mine) < number // 4  # neither client refuses, or takes, whatever comes
     honest = [task.to_json() for task in malicious_tasks.honest()]
     assert verdicts(honest, tmp_path) == [True] * len(honest)
+
+
+def test_a_damaged_device_file_is_refused_in_one_sentence_and_left_alone_in_both_languages(tmp_path: Path) -> None:
+    """A file that was begun anew would say that nothing was spent."""
+    sound = (ROOT / "tests" / "golden" / "tasks" / "device.json").read_text(encoding="utf-8")
+    facts = json.loads(sound)
+    parts = [{key: value for key, value in facts.items() if key != left} for left in facts]
+    odd = {"life": "-1", "today": [], "secret": "", "tasks": None, "queue": {}, "frames": None, "format": "x"}
+    parts += [{**facts, name: value} for name, value in odd.items()] + [{**facts, "today": {"a": "x"}}]
+    texts = ["", sound[:-9], "null", "[]", *map(json.dumps, parts)]
+    later, pin = json.dumps({**facts, "version": 2}), "0" * 64
+    paths = [tmp_path / f"device{number}" for number in range(len(texts) + 2)]
+    for path, text in zip(paths, [*texts, later, sound], strict=True):
+        path.write_text(text, encoding="utf-8")
+    said: list[str] = []
+    for path in paths:
+        try:
+            with closing(dc.local.Client(path, "http://127.0.0.1:1", pins={"q": pin}, report=1, day=1, life=1)):
+                said.append("")
+        except FormatError as error:
+            said.append(str(error))
+    told = "is damaged or not a device file: what was spent is unknown; "
+    told += "delete it only if the device may start over with a new budget"
+    assert said[:-2] == [f"{path} {told}" for path in paths[:-2]]
+    assert "format version 2" in said[-2]
+    assert said[-1] == ""
+    for module in ("discreet.js", "discreet.min.js"):
+        there = json.loads(node("javascript_damaged.mjs", str(CLIENT / module), pin, *map(str, paths)))
+        assert there[:-2] == said[:-2]
+        assert there[-2:] == [f"{paths[-2]} is of format version 2; update discreet.js", ""]
+    assert [path.read_text(encoding="utf-8") for path in paths[:-1]] == [*texts, later]
 
 
 def test_clients_of_one_store_share_its_ledger_and_questions_share_no_stored_response() -> None:

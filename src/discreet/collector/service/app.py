@@ -46,8 +46,9 @@ _AGAIN, _DONE = b'{"counted":0,"known":true}', b'{"taken":true}'
 #: The head of a batch: version, name, reports that the shuffler deleted so far, code.
 _NAME, _LOST, _CODE = 17, 25, 57
 BATCH, RECEIPT = b"\x10", b"taken"
-#: Bodies up to this size are read at once.
-_SMALL = 1 << 12
+#: Bodies up to this size are read at once; those up to so many times the limit to their end, as many clients see no
+#: answer before they have sent everything.
+_SMALL, _DRAINED = 1 << 12, 4
 #: Status, reason, text, headers.
 Refusal = tuple[Any, ...]
 _BUSY: Refusal = (
@@ -301,30 +302,34 @@ class App:
         most = most or self.settings.most_body
         length = scope.headers.get("content-length")
         large = (413, "large", f"a frame must have at most {most:,} bytes; send several")
-        if length is not None and (not length.isdecimal() or int(length) > most):
+        if length is not None and (not length.isdecimal() or int(length) > _DRAINED * most):
             return large
+        kept = most if length is None or int(length) <= most else 0
         parts: list[bytes] = []
-        total, reader = 0, asyncio.current_task()
+        total, read, reader = 0, 0, asyncio.current_task()
         assert reader is not None
         self._reading[reader] = monotonic()
         try:
-            if length is not None and int(length) <= _SMALL:
+            if length is not None and int(length) <= min(_SMALL, kept):
                 total = int(length)
                 self._arriving += total
                 return bytes(await proto())
             async for part in proto:
-                total += len(part)
-                self._arriving += len(part)
-                if total > most:
+                read += len(part)
+                if read > _DRAINED * most:
                     return large
-                if self._full:
-                    return _BUSY
-                parts.append(bytes(part))
-            return b"".join(parts)
+                if read <= kept:
+                    total += len(part)
+                    self._arriving += len(part)
+                    if self._full:
+                        return _BUSY
+                    parts.append(bytes(part))
+            return large if read > kept else b"".join(parts)
         except asyncio.CancelledError:
             if reader.uncancel():
                 raise
-            return (408, "slow", f"the frame did not arrive within {self.settings.patience:g} seconds")
+            told = f"the frame did not arrive within {self.settings.patience:g} seconds"
+            return large if read > kept else (408, "slow", told)
         except RuntimeError:  # granian: the connection went away, or its framing is broken
             return (400, "cut", "the request ended before its body did")
         finally:

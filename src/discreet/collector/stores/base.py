@@ -263,7 +263,9 @@ def known(tasks: dict[str, Held], digest: str) -> Held:
     return tasks[digest]
 
 
-def open_store(address: str | Path, *, serving: bool = False, segments: str | Path | None = None) -> Store:
+def open_store(
+    address: str | Path, *, serving: bool = False, segments: str | Path | None = None, absent: str | None = None
+) -> Store:
     """Open a store.
 
     Parameters
@@ -274,6 +276,9 @@ def open_store(address: str | Path, *, serving: bool = False, segments: str | Pa
         True to write reports; with SQLite only one process may.
     segments : path, optional
         A folder to write reports to as Parquet, instead of counting them; with SQLite.
+    absent : str, optional
+        Advice for a place without a store, which is then refused: an empty one would look like a collection without
+        reports. By default a store is made there.
 
     Examples
     --------
@@ -292,11 +297,15 @@ def open_store(address: str | Path, *, serving: bool = False, segments: str | Pa
 
         if segments is not None:
             raise DataSourceError("segments are written by collectors that keep reports in a folder; leave --store out")
-        return PostgresStore(text)
+        return PostgresStore(text, absent=absent)
     if found:
         place = without_password(f"postgresql://{text[found.end() :]}")
         given = place.replace("postgresql", found[1], 1)
         raise InvalidArgument("store", given, "a folder or the address of a PostgreSQL", f"store={place!r}")
-    from discreet.collector.stores.sqlite import SqliteStore
+    from discreet.collector.stores.sqlite import FILE, SqliteStore
 
+    folder = Path(address).expanduser()
+    if absent is not None and not (folder / FILE).is_file():
+        what = "store of a collector in the folder" if folder.is_dir() else "folder"
+        raise DataSourceError(f"data: there is no {what} {text!r}; {absent}")
     return SqliteStore(address, serving=serving, segments=segments)

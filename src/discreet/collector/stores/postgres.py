@@ -57,7 +57,7 @@ _AGAIN = 5.0
 class PostgresStore(common.Store):
     """A schema called ``discreet`` in a PostgreSQL database, which several collectors may share."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, absent: str | None = None) -> None:
         super().__init__()
         try:
             import psycopg
@@ -73,6 +73,8 @@ class PostgresStore(common.Store):
             with self._connect() as base:
                 # Two processes that start at once must not both create the tables.
                 base.execute("select pg_advisory_xact_lock(%s)", (_LOCK + 1,))
+                if absent is not None and _one(base.execute("select to_regclass('discreet.fact')")) is None:
+                    raise DataSourceError(f"store: there is no store of a collector in this PostgreSQL; {absent}")
                 base.execute(_SCHEMA)
                 if _one(base.execute("show fsync")) != "on":
                     raise DataSourceError(

@@ -8,6 +8,7 @@ small last step makes them valid. After any interruption, the valid counters and
 
 import fcntl
 import os
+import shlex
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -55,7 +56,7 @@ insert or ignore into fact values ('format', {common.FORMAT}), ('upto', 0), ('ra
 _TAKE = "insert or ignore into seen values (?, ?, ?, ?)"
 _APPEND = "insert into log (task, period, heads, reports) values (?, ?, ?, ?)"
 _FACT = "update fact set value = ? where name = ?"
-_FOLDER = "segments"
+_FOLDER, _NOTED = "segments", "select value from fact where name = ?"
 
 
 class SqliteStore(common.Store):
@@ -85,6 +86,12 @@ class SqliteStore(common.Store):
                     # So that those who read know that the rest is there.
                     there = (_FOLDER, str(self.segments.absolute()))
                     cursor.execute("insert or replace into fact values (?, ?)", there)
+                elif serving and (noted := cursor.execute(_NOTED, (_FOLDER,)).fetchone()):
+                    # No reading has both counters and segments, so counting starts only if nothing was moved.
+                    if cursor.execute("select 1 from fact where name in ('upto', 'segment') and value > 0").fetchone():
+                        told = f"data: {str(folder)!r} moves its reports to segments; add --segments "
+                        raise DataSourceError(f"{told}{shlex.quote(noted[0])}, or name a new folder to count them")
+                    cursor.execute("delete from fact where name = ?", (_FOLDER,))
         except DataSourceError:
             raise
         except (OSError, sqlite3.Error) as error:
@@ -113,7 +120,7 @@ class SqliteStore(common.Store):
 
     @staticmethod
     def _fact(base: sqlite3.Connection, name: str) -> float:
-        return float(base.execute("select value from fact where name = ?", (name,)).fetchone()[0])
+        return float(base.execute(_NOTED, (name,)).fetchone()[0])
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -234,7 +241,7 @@ class SqliteStore(common.Store):
 
     @property
     def moves_to(self) -> str | None:
-        found = self._rows("select value from fact where name = ?", _FOLDER)
+        found = self._rows(_NOTED, _FOLDER)
         return found[0][0] if found else None
 
     @staticmethod

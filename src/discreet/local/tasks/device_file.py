@@ -12,7 +12,7 @@ import hmac
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -61,17 +61,21 @@ class DeviceState:
         return json.dumps({"format": _FORMAT, "version": _VERSION, **asdict(self)}, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> DeviceState:
+    def from_json(cls, text: str | bytes, name: str = "the device file") -> DeviceState:
         try:
             facts = json.loads(text)
-            refuse_later("the device file", facts, _VERSION, "version")
-            if (facts.pop("format"), facts.pop("version")) != (_FORMAT, _VERSION):
-                raise FormatError(f"not a device file of Discreet of version {_VERSION}")
-            state = cls(**facts)
+        except (ValueError, RecursionError):
+            facts = None
+        refuse_later(name, facts, _VERSION, "version")
+        try:
+            state = cls(**{one.name: facts.pop(one.name) for one in fields(cls)})
+            kinds = [type(part) for part in (state.tasks, state.queue, state.frames)]
+            if facts != {"format": _FORMAT, "version": _VERSION} or kinds != [dict, list, list]:
+                raise ValueError
             _ = Memo(bytes.fromhex(state.secret)), state.spent_today(), written_amount(state.life)
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            damaged = FormatError(f"the device file is damaged: {error}")
-            raise (error if isinstance(error, FormatError) else damaged) from None
+        except (ValueError, TypeError, KeyError, AttributeError):
+            told = f"{name} is damaged or not a device file: what was spent is unknown; "
+            raise FormatError(told + "delete it only if the device may start over with a new budget") from None
         return state
 
 
@@ -86,7 +90,7 @@ class DeviceFile:
             undo.callback(self.close)
             try:
                 if self._path.exists():
-                    self.state = DeviceState.from_json(self._path.read_bytes())
+                    self.state = DeviceState.from_json(self._path.read_bytes(), str(self._path))
                 else:
                     self.state = DeviceState(Memo.draw().secret.hex())
                     self.save()

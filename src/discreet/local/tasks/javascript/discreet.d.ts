@@ -11,6 +11,8 @@ export type Amount = number | string;
 
 /** Where a device remembers: one text, written whole or not at all. */
 export interface Store {
+  /** How errors call it. */
+  name?: string;
   read(): Promise<string | null>;
   write(text: string): Promise<void>;
 }

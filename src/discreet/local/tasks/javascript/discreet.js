@@ -712,6 +712,7 @@ export function indexedDbStore(name = "discreet") {
     }).finally(() => base.close());
   };
   return {
+    name: `IndexedDB "${name}"`,
     read: async () => (await act("readonly", (store) => store.get("state"))) ?? null,
     write: (text) => act("readwrite", (store) => store.put(text, "state")),
   };
@@ -721,6 +722,7 @@ export function indexedDbStore(name = "discreet") {
 export function fileStore(path) {
   const files = import("node:fs/promises");
   return {
+    name: path,
     read: async () => (await files).readFile(path, "utf8").catch((error) => {
       if (error.code === "ENOENT") return null;
       throw error;
@@ -736,6 +738,24 @@ export function fileStore(path) {
       await fs.rename(path + ".new", path);
     },
   };
+}
+
+/** What a store holds. A damaged text is refused and left as it is: a new one would say that nothing was spent. */
+function restored(text, name) {
+  const format = "discreet.device", version = 1;
+  if (text === null)
+    return { format, version, secret: hex(random(32)), day: "", today: {}, life: "0", tasks: {}, queue: [], frames: [] };
+  let state;
+  try {
+    state = parse(text);
+    const { today, tasks } = state;
+    if (state.format === format && has(state, "day,format,frames,life,queue,secret,tasks,today,version") && isHex(state.secret, 64)
+      && ![today, tasks].some(isArray) && [state.queue, state.frames].every(isArray) && keys(tasks)
+      && [state.life, ...Object.values(today)].every(amount) && state.version === version) return state;
+  } catch {}
+  throw Error(state?.format === format && state.version > version
+    ? `${name} is of format version ${state.version}; update discreet.js`
+    : `${name} is damaged or not a device file: what was spent is unknown; delete it only if the device may start over with a new budget`);
 }
 
 // ---- the client
@@ -844,11 +864,7 @@ export class Client {
   /** One act at a time, on what is stored now; the change is stored whole, or not at all if the act fails. */
   #alone(act) {
     const work = async () => {
-      const text = await this.store.read(), format = "discreet.device", version = 1;
-      const state = text === null
-        ? { format, version, secret: hex(random(32)), day: "", today: {}, life: "0", tasks: {}, queue: [], frames: [] }
-        : parse(text);
-      if (state.format !== format || state.version !== version) throw Error("the store is damaged");
+      const text = await this.store.read(), state = restored(text, this.store.name ?? "the store");
       const result = await act(state), now = stringify(state);
       if (now !== text) await this.store.write(now);
       return result;
