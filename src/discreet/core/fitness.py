@@ -99,9 +99,13 @@ class Fitness(Told):
         return {"line": str(self), "columns": list(self.columns), "errors": errors, "assumed": self.assumed.tolist()}
 
 
+def error_percent(error: float) -> str:
+    """Write the error of counts in percent, rounded up."""
+    return f"{at_most(100 * error, 1) if error < 0.01 else math.ceil(100 * error - 1e-9)} %"
+
+
 def _to(error: float) -> str:
-    said = f"{at_most(100 * error, 1) if error < 0.01 else math.ceil(100 * error - 1e-9)}"
-    return f"to ±{said} %" if error else "exact"
+    return f"to ±{error_percent(error)}" if error else "exact"
 
 
 def _edges(column: Column) -> FloatArray:
