@@ -450,3 +450,11 @@ def test_a_target_of_four_categories_gets_advice_that_works_and_drowned_componen
     drowned = dc.PrivatePCA(0.1, plain, random_state=1).fit(frame[["a", "b"]])
     assert drowned.note_.startswith("The noise hides the variance along components 1, 2:")
     assert not dc.PrivatePCA(math.inf, dc.Domain({"a": (0, 10), "b": (-5, 5)})).fit(frame[["a", "b"]]).note_
+
+
+def test_a_number_of_components_in_the_first_place_is_told_its_name():
+    with pytest.raises(TypeError, match=r"epsilon must be given once.*; try n_components=2"):
+        dc.PrivatePCA(2, epsilon=1.0)
+    assert dc.PrivatePCA(n_components=2, epsilon=1.0).epsilon == 1.0
+    with pytest.raises(TypeError, match=r"try help\(PrivatePCA\)"):
+        dc.PrivatePCA([[1.0, 2.0]], epsilon=1.0)  # rows are never quoted

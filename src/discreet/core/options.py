@@ -320,6 +320,10 @@ def _declare(cls: type[_Options], *, frozen: bool) -> None:
     def construct_known(self: Any, *given: Any, **named: Any) -> None:
         for name in named.keys() - fields.keys():
             raise _unknown(cls, name, named[name])
+        for name, value in zip(fields, given, strict=False):
+            if name in named:  # as in a call of a class of scikit-learn, which begins with another option
+                said = "given once: the value without a name in its place is one, too"
+                raise InvalidType(name, None, said, _meant(cls, [o for o in [*own][:1] if o not in named], value))
         construct(self, *given, **named)
 
     if "__init__" not in own_code:
@@ -337,9 +341,12 @@ def _unknown(cls: type[_Options], name: str, value: object) -> InvalidType:
     in_jobs = [own for own, each in cls.declared.items() if each.job == name]
     near = [*in_jobs, *([_MEANT[name]] if _MEANT.get(name) in cls.declared else [])]
     near += get_close_matches(name, list(cls.declared), 1, 0.6)
+    return InvalidType("argument", name, f"an option of {cls.__name__}", _meant(cls, near, value))
+
+
+def _meant(cls: type[_Options], near: Sequence[str], value: object) -> str:
     plain = isinstance(value, (str, int, float, type(None)))  # a table would be quoted otherwise
-    fix = f"{near[0]}={value!r}" if near and plain else f"help({cls.__name__})"
-    return InvalidType("argument", name, f"an option of {cls.__name__}", fix)
+    return f"{near[0]}={value!r}" if near and plain else f"help({cls.__name__})"
 
 
 def with_parameters(doc: str | None, entries: Sequence[str]) -> str | None:
