@@ -322,7 +322,7 @@ def _declare(cls: type[_Options], *, frozen: bool) -> None:
             raise _unknown(cls, name, named[name])
         for name, value in zip(fields, given, strict=False):
             if name in named:  # as in a call of a class of scikit-learn, which begins with another option
-                said = "given once: the value without a name in its place is one, too"
+                said = f"given once: a value without a name stands for {name}, too"
                 raise InvalidType(name, None, said, _meant(cls, [o for o in [*own][:1] if o not in named], value))
         construct(self, *given, **named)
 
