@@ -354,7 +354,8 @@ def test_a_map_or_prior_of_exact_counts_is_refused_in_one_sentence() -> None:
     for name, mechanism in (("density", small(density=exact)), ("prior", NDLaplace(1, 0.1, SQUARE, "bayes"))):
         if name == "prior":
             mechanism.set_params(prior=exact)
-        with pytest.raises(InvalidArgument, match=rf"{name} must be released with a finite epsilon.*try {name}=\(places"):
+        said = rf"{name} must be released with a finite epsilon.*try {name}=\(places, weights"
+        with pytest.raises(InvalidArgument, match=said):
             mechanism.transform(np.array([[0.5, 0.5]]))
     public = small(density=(exact.points, exact.weights), epsilon=math.inf)
     assert public.transform(np.array([[0.5, 0.25]])).tolist() == [[0.5, 0.25]]  # ε = ∞: no noise

@@ -315,12 +315,13 @@ def _declare(cls: type[_Options], *, frozen: bool) -> None:
     cls.declared = {name: each for options in (*inherited, own) for name, each in options.items()}
     made: Any = dataclasses.dataclass(cls, repr=frozen, eq=frozen, frozen=frozen, match_args=False)
     fields, construct = made.__dataclass_fields__, made.__init__
+    places = [each.name for each in dataclasses.fields(made) if not each.kw_only]
 
     @functools.wraps(construct)
     def construct_known(self: Any, *given: Any, **named: Any) -> None:
         for name in named.keys() - fields.keys():
             raise _unknown(cls, name, named[name])
-        for name, value in zip(fields, given, strict=False):
+        for name, value in zip(places, given, strict=False):
             if name in named:  # as in a call of a class of scikit-learn, which begins with another option
                 said = f"given once: a value without a name stands for {name}, too"
                 raise InvalidType(name, None, said, _meant(cls, [o for o in [*own][:1] if o not in named], value))
