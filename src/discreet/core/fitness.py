@@ -152,7 +152,7 @@ def spread(column: Column, lower: FloatArray, upper: FloatArray) -> tuple[FloatA
 _FAR, _MANY_MISSING = 0.2, 0.3
 #: Numbers of fewer standard errors may be zero.
 SURE = 2.0
-CAUSES = "Look at decimal and thousands marks (5.089,83), at the sheet of a workbook, and at the header line"
+CAUSES = "Look at decimal and thousands marks (5.089,83), sheet of a workbook, header line, and spelling of categories"
 
 
 def doubts(

@@ -437,7 +437,8 @@ SIZE_SHARE: Any = option(
 )  # fmt: skip
 EXPECT_ROWS: Any = option(
     default=None, takes="whole", low=1, high=MOST_ROWS, example=10_000, label="Expected rows",
-    help="A public guess of the number of rows; a release with far more or fewer is marked.",
+    help="A public guess of the number of rows; a release that differs by more than a fifth is marked.",
+    details='A smaller loss, such as one misspelled category, is not marked; ``missing="own"`` shows its noisy number.',
 )  # fmt: skip
 CHECK_FIRST: Any = option(
     default=None, takes="budget", example=0.2, label="Budget of a check",
