@@ -347,3 +347,19 @@ def test_a_picture_of_the_noise_over_the_map():
     assert small().plot([0.9, 0.9]).data[2].x[0] == 0.9
     with pytest.raises(InvalidArgument, match="two numeric columns"):
         small(domain={"x": (0, 1)}, density=np.ones(4), min_people=1).plot()
+
+
+def test_a_map_or_prior_of_exact_counts_is_refused_in_one_sentence() -> None:
+    exact = dc.GridSynopsis(math.inf, SQUARE, 4).fit(np.full((200, 2), 0.5)).synopsis_
+    for name, mechanism in (("density", small(density=exact)), ("prior", NDLaplace(1, 0.1, SQUARE, "bayes"))):
+        if name == "prior":
+            mechanism.set_params(prior=exact)
+        said = rf"{name} must be released with a finite epsilon.*try {name}=\(places, weights"
+        with pytest.raises(InvalidArgument, match=said):
+            mechanism.transform(np.array([[0.5, 0.5]]))
+    public = small(density=(exact.points, exact.weights), epsilon=math.inf)
+    assert public.transform(np.array([[0.5, 0.25]])).tolist() == [[0.5, 0.25]]  # ε = ∞: no noise
+
+
+def test_names_of_a_mechanism_are_listed_before_it_has_a_domain() -> None:
+    assert {"law", "transform"} <= set(dir(ElasticLaplace()))

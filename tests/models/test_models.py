@@ -450,3 +450,24 @@ def test_a_target_of_four_categories_gets_advice_that_works_and_drowned_componen
     drowned = dc.PrivatePCA(0.1, plain, random_state=1).fit(frame[["a", "b"]])
     assert drowned.note_.startswith("The noise hides the variance along components 1, 2:")
     assert not dc.PrivatePCA(math.inf, dc.Domain({"a": (0, 10), "b": (-5, 5)})).fit(frame[["a", "b"]]).note_
+
+
+def test_a_number_of_components_in_the_first_place_is_told_its_name():
+    with pytest.raises(TypeError, match=r"epsilon must be given once.*; try n_components=2"):
+        dc.PrivatePCA(2, epsilon=1.0)
+    assert dc.PrivatePCA(n_components=2, epsilon=1.0).epsilon == 1.0
+    with pytest.raises(TypeError, match=r"try help\(PrivatePCA\)"):
+        dc.PrivatePCA([[1.0, 2.0]], epsilon=1.0)  # rows are never quoted
+
+
+def test_a_model_warns_of_rows_that_misspelled_categories_lost() -> None:
+    """By the released number of rows alone; a loss within a fifth of the guess is within its bounds."""
+    frame = people(4000)
+    frame.loc[frame.index % 2 == 0, "town"] = "unheard of"
+    for n, far in ((4000, True), (2100, False), (None, False)):
+        model = dc.PrivateLinearRegression(1.0, NUMBERS, expect_rows=n, random_state=0)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            model.fit(frame)
+        assert [str(each.message).endswith("spelling of categories") for each in told] == [True] * far
+        assert all("rows were counted, but 4,000 were expected" in str(each.message) for each in told)

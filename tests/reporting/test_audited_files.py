@@ -8,7 +8,7 @@ from pathlib import Path
 import discreet as dc
 from discreet.jobs.work.audit import examine
 from discreet.reporting import write_report
-from discreet.reporting.pages.audit import artifact_page
+from discreet.reporting.pages.audit import artifact_page, mechanism_page
 
 
 def _page(thing: dc.local.Counts, folder: Path) -> str:
@@ -61,3 +61,19 @@ def test_the_page_of_a_refused_file_does_not_say_what_its_promise_is_about() -> 
     assert "REFUSED" in text
     assert "none stated" in text
     assert "about the table itself" not in text
+
+
+def test_a_pass_is_never_called_a_proof_and_the_bound_has_its_confidence(tmp_path: Path) -> None:
+    dc.GridSynopsis(1.0, (0, 1), 2).fit([[0.5]] * 20).synopsis_.save(tmp_path / "s.parquet")
+    facts = examine(tmp_path / "s.parquet").to_dict()
+    assert "A pass is not a proof" in artifact_page(facts)
+    assert "how it was made cannot be seen in it" in artifact_page(facts)
+    assert "Bestanden ist kein Beweis" in artifact_page(facts, "de")
+    assert "ist ihr nicht anzusehen" in artifact_page(facts, "de")
+    found = dc.evaluation.audited_mechanism("noise.discrete_laplace").audit(400, 0.995, random_state=1)
+    facts = {"mechanism": "m", "claimed": 1.0, "passed": True, "results": [("pair", r) for r in found]}
+    lower = f"{found[0].epsilon_lower:.4g}"
+    assert f"ε is at least {lower}, with 0.995 confidence" in mechanism_page(facts)
+    assert f"the true ε is at least {lower}." in mechanism_page(facts)  # one figure, rounded in one way
+    german = mechanism_page(facts, "de")
+    assert f"ε ist mindestens {lower.replace('.', ',')}, mit einer Sicherheit von 0,995" in german

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -194,3 +195,19 @@ def test_codes_are_counted_by_prefix_and_numbers_by_declared_levels() -> None:
     assert str(fitness_of(cells.table, cells.guarantee)) == "Counts by age are exact."
     compared = dc.evaluation.compare_tables(table, drawn, domain=plain).marginals[1]
     assert compared.errors[compared.sets.index(("icd",))] == pytest.approx(true / 2)
+
+
+def test_the_line_and_the_chart_round_an_error_in_one_way(tmp_path: Path) -> None:
+    table, domain = hospital(1, 2000)
+    made = dc.MarginalSynopsis(1.0, domain.select(["age", "ward"]), random_state=1).fit(table).synopsis_
+    made.save(tmp_path / "m.parquet")
+    facts = report_facts(tmp_path / "m.parquet")
+    (age, _), (_, ward) = facts["fitness"]["errors"]
+    page = report_page(facts)
+    chart = re.search(r"<svg(?:(?!</svg>).)*errors of counts.*?</svg>", page, re.S)
+    assert chart is not None
+    for name, error in (("age", age), ("ward", ward)):
+        shown = re.search(rf"by {name} (?:are good )?to ±([\d.]+) %", facts["fitness"]["line"])
+        assert shown is not None
+        assert round(100 * error) != int(shown[1])  # rounded up: the nearest number would differ
+        assert f">{shown[1]} %<" in chart[0].replace("\u00a0", " ")

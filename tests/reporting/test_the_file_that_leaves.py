@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import html
+import math
 import re
 from datetime import date
 from pathlib import Path
@@ -47,7 +48,8 @@ def _first_screen(page: str) -> str:
 
 
 def test_the_first_screen_of_an_anonymous_table_says_what_is_not_protected() -> None:
-    output("anonymize", "people.csv", "--schema", "schema.toml", "--k", "5", "-o", "safe.csv", "--report", "p.html")
+    words = ("--schema", "schema.toml", "--k", "5", "-o", "safe.csv", "--report", "p.html")
+    told = " ".join(output("anonymize", "people.csv", *words).split())
     facts, shown = dc.reporting.report_facts("safe.csv"), _first_screen("p.html")
     assert "Passed on exactly, so not protected: ill, cost." in shown
     lines = [line.split(",")[-1] for line in Path("safe.csv").read_text().splitlines()[1:]]
@@ -58,8 +60,13 @@ def test_the_first_screen_of_an_anonymous_table_says_what_is_not_protected() -> 
     assert "have a value of cost that occurs once: anyone who knows it finds the row." in shown
     share = facts["release"]["risk"]["prosecutor"]["max"]
     assert share == pytest.approx(20 / 24, abs=0.01)
-    assert re.search(rf"picked with a probability of {100 * share:.1f} %, although 5 or more persons share each group: "
-                     "one person has so many", shown)  # fmt: skip
+    worst = f"{math.ceil(1000 * share) / 10:g} %"  # a bound is rounded up, wherever it stands
+    assert f"picked with a probability of {worst}, although 5 or more persons share each group: one person" in shown
+    assert f"a guess among its rows {worst} of the time at most" in shown
+    page = Path("p.html").read_text().replace("\u00a0", " ")
+    assert re.search(rf"risk of being found, at most</td><td[^>]*>{worst}<", page)
+    assert re.search(rf"largest share of one person&#39;s rows in a group</td><td[^>]*>{worst}<", page)
+    assert f"One person has {worst} of the rows of a group" in told
     assert re.search(r"of the rows are in groups that reveal their ill\.", shown)
     assert "The release names no account: no one adds it up with others about the same people." in shown
     assert date.today().isoformat() in Path("p.html").read_text()

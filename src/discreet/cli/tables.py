@@ -9,7 +9,7 @@ from typing import Any
 from rich.markup import escape
 
 from discreet.cli.common import console, measures, preview, show_files, show_promise, show_table, warn_if_seeded
-from discreet.core import counted, promise_place
+from discreet.core import counted, percent_up, promise_place
 from discreet.errors import InvalidArgument
 
 
@@ -59,8 +59,8 @@ def _advice(result: Any, facts: Any) -> Iterator[str]:
         yield "To keep rows that were left out, with single values blanked, give [cyan]--blanks[/]."
     share, k = facts["reached"].get("largest_share", 0), facts["reached"].get("k") or 0
     if share * k > 1 + 1e-9 and facts["output"] != "sample" and facts.get("most_rows") != 1:
-        told = f"[yellow]One person has {100 * share:.1f} % of the rows of a group,[/] and is found more easily than k "
-        yield told + "says. Release fewer rows of each: [cyan]--most-rows 1[/]."
+        told = f"[yellow]One person has {percent_up(share)} of the rows of a group,[/] and is found more easily than "
+        yield told + "k says. Release fewer rows of each: [cyan]--most-rows 1[/]."
     folder = result.job.parameters.get("history")
     if facts.get("earlier_releases"):
         yield from _earlier(facts)

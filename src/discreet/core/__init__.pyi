@@ -91,6 +91,7 @@ from .fitness import Fitness as Fitness
 from .fitness import bin_of as bin_of
 from .fitness import cells_of as cells_of
 from .fitness import doubts as doubts
+from .fitness import error_percent as error_percent
 from .fitness import readable_error as readable_error
 from .fitness import spread as spread
 from .intervals import clopper_pearson as clopper_pearson
@@ -125,6 +126,7 @@ from .output.figures import at_least as at_least
 from .output.figures import at_most as at_most
 from .output.figures import counted as counted
 from .output.figures import large_delta as large_delta
+from .output.figures import percent_up as percent_up
 from .output.figures import rule_text as rule_text
 from .output.files import PROMISE_ENDING as PROMISE_ENDING
 from .output.files import STREAMS as STREAMS

@@ -73,7 +73,7 @@ class Estimator(EstimatorHtml):
 
     def __dir__(self) -> Any:
         _join()
-        return super().__dir__()
+        return object.__dir__(self)  # scikit-learn's reads every property, and those of noise need a domain
 
     def __repr__(self) -> str:
         _join()

@@ -99,9 +99,13 @@ class Fitness(Told):
         return {"line": str(self), "columns": list(self.columns), "errors": errors, "assumed": self.assumed.tolist()}
 
 
+def error_percent(error: float) -> str:
+    """Write the error of counts in percent, rounded up."""
+    return f"{at_most(100 * error, 1) if error < 0.01 else math.ceil(100 * error - 1e-9)} %"
+
+
 def _to(error: float) -> str:
-    said = f"{at_most(100 * error, 1) if error < 0.01 else math.ceil(100 * error - 1e-9)}"
-    return f"to ±{said} %" if error else "exact"
+    return f"to ±{error_percent(error)}" if error else "exact"
 
 
 def _edges(column: Column) -> FloatArray:
@@ -148,7 +152,7 @@ def spread(column: Column, lower: FloatArray, upper: FloatArray) -> tuple[FloatA
 _FAR, _MANY_MISSING = 0.2, 0.3
 #: Numbers of fewer standard errors may be zero.
 SURE = 2.0
-CAUSES = "Look at decimal and thousands marks (5.089,83), at the sheet of a workbook, and at the header line"
+CAUSES = "Look at decimal and thousands marks (5.089,83), sheet of a workbook, header line, and spelling of categories"
 
 
 def doubts(

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from discreet import engines
 from discreet.core import (
+    CAUSES,
     NAMING,
     Categorical,
     Code,
@@ -26,6 +27,7 @@ from discreet.core import (
     check_fitted,
     checks,
     dialect_of,
+    doubts,
     option,
     released_columns,
 )
@@ -123,8 +125,10 @@ class PrivateModel(Declared, Estimator):
         if self._supervised and hasattr(self, "feature_names_in_"):
             noted.feature_names_in_ = noted.feature_names_in_[noted.feature_names_in_ != self.domain_.names[-1]]
             noted.n_features_in_ = len(noted.feature_names_in_)
-        if empty := empty_text(self.moments_.values[0] * opening.step, self.moments_.variance * opening.step**2):
-            warnings.warn(empty, DiscreetWarning, stacklevel=2)  # from released figures alone
+        rows, variance = self.moments_.values[0] * opening.step, self.moments_.variance * opening.step**2
+        far = doubts(rows, variance, None if self._weights else self.expect_rows, {}, unit)
+        if said := empty_text(rows, variance) or ". ".join([*far, CAUSES] if far else []):
+            warnings.warn(said, DiscreetWarning, stacklevel=2)  # from released figures alone
         return self
 
     def _solve(self, opening: OpenRelease) -> tuple[dict[str, Any], list[FloatArray]]:

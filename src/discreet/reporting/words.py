@@ -13,6 +13,7 @@ from discreet.core import (
     counted,
     hidden_among,
     kept_text,
+    percent_up,
     person_column,
     plural,
     promises_nothing,
@@ -251,8 +252,8 @@ def _of_tables(guarantee: Guarantee) -> list[str]:
             if (most := facts.get("most_rows")) != 1:
                 lines.append(
                     f"A {each} may have several rows, so there are two chances: a guess among the {plural(each)} of a "
-                    f"group is right once in {together:,} times at most, and a guess among its rows {_share(share)} of "
-                    f"the time at most, because one {each} has so many of them."
+                    f"group is right once in {together:,} times at most, and a guess among its rows "
+                    f"{percent_up(share)} of the time at most, because one {each} has so many of them."
                 )
             if most is not None:
                 released = f"{counted(most, 'row')} per {each} {'was' if most == 1 else 'were'} released"
@@ -309,11 +310,6 @@ def _besides_k(facts: Mapping[str, Any], each: str) -> list[str]:
         )
         lines.append(told + " The other rules hold in each of them." * bool(lines))
     return lines
-
-
-def _share(share: float) -> str:
-    """Write a share in percent, rounded up."""
-    return f"{math.ceil(share * 1000 - 1e-9) / 10:g} %"
 
 
 _OPENINGS = {"central": _central, "local": _local, "metric": _metric, "shuffled": _shuffled}

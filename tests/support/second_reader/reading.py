@@ -369,7 +369,7 @@ def kept_sentence(case: Case, text: str) -> Objections:
         fits = (
             share == 0 if words == "no row is" else share == 100 if words == "all rows are"
             else share > 99.9 if words.startswith("more") else share < 0.1 if words.startswith("less")
-            else 0 <= float(words.split(" ")[0]) - share < 0.1 + 1e-9
+            else -1e-9 <= float(words.split(" ")[0]) - share < 0.1 + 1e-9
         )  # fmt: skip
         if not fits:
             yield f"{share} % of the rows are unique, not: {words}"

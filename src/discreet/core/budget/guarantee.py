@@ -27,7 +27,7 @@ from discreet.core.columns.facts import told_of
 from discreet.core.columns.unit import unit_to_plain
 from discreet.core.domain import Domain
 from discreet.core.output import html
-from discreet.core.output.figures import SURE_DELTA, at_most, rule_text
+from discreet.core.output.figures import SURE_DELTA, at_most, percent_up, rule_text
 from discreet.core.output.files import read_json, refuse_later
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 
@@ -388,9 +388,10 @@ def kept_text(kept: Mapping[str, Any]) -> str:
     told = "it is" if len(names) == 1 else "they are"
     if "k" not in kept:
         return f"{were} passed on as {told}."
-    share = 100 * float(kept["unique"])
+    share = float(kept["unique"])
     # Rounded up, and never to all or to none where it is not so.
-    shown = "no row is" if not share else "all rows are" if share == 100 else f"{_share_text(share)} % of the rows are"
+    near = "more than 99.9 %" if share > 0.999 else "less than 0.1 %" if share < 0.001 else percent_up(share)
+    shown = "no row is" if not share else "all rows are" if share == 1 else f"{near} of the rows are"
     return f"{were} passed on as {told}: if {told} known too, the smallest group is {kept['k']} and {shown} unique."
 
 
@@ -442,12 +443,8 @@ def persons_text(guarantee: Guarantee) -> str:
     share = dict(guarantee.parameters.get("reached", {})).get("largest_share")
     if not isinstance(share, (int, float)) or guarantee.parameters.get("output") == "sample":
         return f" k counts {counted}."
-    most = _share_text(100 * share)
-    return f" k counts {counted}; at most {most} % of the rows of a group belong to {guarantee.unit}."
-
-
-def _share_text(share: float) -> str:
-    return "more than 99.9" if share > 99.9 else "less than 0.1" if share < 0.1 else f"{math.ceil(share * 10) / 10:g}"
+    most = percent_up(share)
+    return f" k counts {counted}; at most {most} of the rows of a group belong to {guarantee.unit}."
 
 
 def _together_text(earlier: Any) -> str:

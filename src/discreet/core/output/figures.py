@@ -33,6 +33,11 @@ def at_most(number: float | Fraction, digits: int = 6) -> str:
     return _rounded(number, digits, 1)
 
 
+def percent_up(share: float) -> str:
+    """Write the largest share of something in percent with three digits, rounded up: 7.01 for 0.07004, 7 for 0.07."""
+    return f"{at_most(round(100 * share, 9), 3)} %"
+
+
 def at_least(number: float | Fraction, digits: int = 6) -> str:
     """Write a positive lower bound with ``digits`` digits, rounded down."""
     return _rounded(number, digits, -1)

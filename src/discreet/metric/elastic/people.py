@@ -77,7 +77,7 @@ def _of_synopsis(synopsis: Any, scaling: Scaling, shape: tuple[int, ...], side: 
         raise InvalidArgument("density", f"a synopsis of {lower.shape[1]} columns", expected, _FIX)
     if np.isnan(lower).any():
         raise InvalidArgument("density", "a synopsis with leaves of missing values", "one of known places only", _FIX)
-    return _of_boxes(scaling.apply(lower), scaling.apply(upper), leaf_masses(synopsis), shape, side)
+    return _of_boxes(scaling.apply(lower), scaling.apply(upper), leaf_masses(synopsis, "density"), shape, side)
 
 
 def _of_places(

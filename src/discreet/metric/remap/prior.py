@@ -61,13 +61,16 @@ def read_prior(prior: Any, box: Box) -> PlacePrior:
     return PlacePrior(places, mass, origin, epsilon)
 
 
-def leaf_masses(synopsis: Any) -> FloatArray:
-    """Return the number of people in each leaf of a synopsis, none of them negative.
+def leaf_masses(synopsis: Any, name: str) -> FloatArray:
+    """Return the number of people in each leaf of a synopsis, the option ``name``; none of them is negative.
 
     A count that noise alone could explain contains no information: Laplace noise exceeds t standard errors with
     probability e^(-√2 t)/2, so of m empty leaves about fifty pass t = ln(m/100)/√2. The sum of all other leaves is
     spread over them by volume.
     """
+    if synopsis.guarantee.epsilon == np.inf:
+        expected = "released with a finite epsilon: exact counts must be public, and are given as places"
+        raise InvalidArgument(name, "a synopsis with epsilon=inf", expected, f"{name}=(places, weights)")
     lower, upper, weights = (np.asarray(x, np.float64) for x in (synopsis.lower, synopsis.upper, synopsis.weights))
     errors = np.sqrt(np.asarray(synopsis.variances, np.float64))
     clear = weights > errors * max(2.0, np.log(len(weights) / 100) / np.sqrt(2))
@@ -79,7 +82,7 @@ def leaf_masses(synopsis: Any) -> FloatArray:
 def _spread(synopsis: Any) -> tuple[FloatArray, FloatArray]:
     """Represent a synopsis by points drawn in its leaves, in proportion to their weights: public constants."""
     lower, upper = np.asarray(synopsis.lower, np.float64), np.asarray(synopsis.upper, np.float64)
-    mass = leaf_masses(synopsis)
+    mass = leaf_masses(synopsis, "prior")
     if not mass.any():
         return synopsis.points, mass
     # Not an evenly spread sequence: the density's fit takes every other point as if drawn by itself.

@@ -23,7 +23,8 @@ def mechanism_page(facts: dict[str, Any], language: str = "en") -> str:
     if facts.get("delta"):
         claim += f", δ = {number(facts['delta'])}"
     found = [("bad", text) for text in facts.get("failures", ())]
-    found += [("" if r.passed is not False else "bad", f"{name}: ε is at least {number(r.epsilon_lower)}")
+    found += [("" if r.passed is not False else "bad",
+               f"{name}: ε is at least {number(r.epsilon_lower)}, with {number(r.confidence, 6)} confidence")
               for name, r in results]  # fmt: skip
     runs = (
         f"{max(r.trials for _, r in results):,} runs on each of two inputs"
@@ -32,7 +33,8 @@ def mechanism_page(facts: dict[str, Any], language: str = "en") -> str:
     )
     answers = [
         Answer("What was audited?", facts["mechanism"], [("", f"claimed: {claim}"), ("soft", runs)]),
-        Answer("What was found?", "Not refuted" if passed else "REFUTED", found or [("good", "every promise holds")]),
+        Answer("What was found?", "Not refuted" if passed else "REFUTED",
+               found or [("good", "k, l and t held in every table that was counted")]),
         Answer("What should worry me?", "A pass is not a proof" if passed else "The claim does not hold",
                [("" if passed else "bad", _NO_PROOF)]),
     ]  # fmt: skip
@@ -55,7 +57,7 @@ def mechanism_page(facts: dict[str, Any], language: str = "en") -> str:
 def _power(name: str, r: Any) -> Any:
     """Draw the leaks that a run of this size would have detected, where the curve rises."""
     xs, ys = np.asarray(r.power.epsilons), np.asarray(r.power.chances)
-    marks = [(r.epsilon_lower, f"at least {number(r.epsilon_lower, 3)}", "broken" if r.passed is False else "found")]
+    marks = [(r.epsilon_lower, f"at least {number(r.epsilon_lower)}", "broken" if r.passed is False else "found")]
     if r.claimed is not None and math.isfinite(r.claimed):
         marks.append((r.claimed, f"claimed {number(r.claimed, 3)}", "claim"))
     reach = [r.power.detectable] if math.isfinite(r.power.detectable) else []
@@ -70,7 +72,7 @@ def _seen(name: str, r: Any) -> str:
     text = f"{name}: the probability that a run of this size refutes the claim, by the true ε."
     if math.isfinite(reach):
         text += f" At ε = {number(reach, 3)} it is 90 %."
-    return f"{text} The vertical line is the result: the true ε is at least {number(r.epsilon_lower, 3)}."
+    return f"{text} The vertical line is the result: the true ε is at least {number(r.epsilon_lower)}."
 
 
 def artifact_page(facts: dict[str, Any], language: str = "en") -> str:
@@ -84,6 +86,8 @@ def artifact_page(facts: dict[str, Any], language: str = "en") -> str:
         worries.append(("bad", "Seeded: do not publish it."))
     worries += [("soft", f"{c['detail'][:1].upper()}{c['detail'][1:]}.") for c in booked]
     worries += [("soft", f"Not checked: {c['check']}, {c['detail']}") for c in checks if c["holds"] is None]
+    if passed:
+        worries.append(("soft", "Only the file was examined: how it was made cannot be seen in it."))
     if passed and facts["digest"]:
         again = "Anyone who changes a file can seal it again. Compare the seal with one that you received separately."
         worries.append(("soft", again))
@@ -96,7 +100,7 @@ def artifact_page(facts: dict[str, Any], language: str = "en") -> str:
                [("good", f"{held} of {len(checks)} checks hold; the others could not be made" if held < len(checks) else
                f"all {held} checks hold")] if passed else [("", f"{held} of {len(checks)} checks hold")]),
         Answer("What should worry me?", "Something does not hold" if not passed else "Do not publish"
-               if facts["seeded"] else "Nothing was found", worries),
+               if facts["seeded"] else "A pass is not a proof", worries),
     ]  # fmt: skip
     said = [("kind", facts["kind"]), ("ε", epsilon), ("seal", facts["digest"] or "none")]
     said += [(c["check"], c["detail"]) for c in (*free, *booked)]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.risk import loss_rows
-from discreet.core import at_most, hidden_among, kept_text, normal_width, plural, unit_noun
+from discreet.core import at_most, error_percent, hidden_among, kept_text, normal_width, percent_up, plural, unit_noun
 from discreet.core import counted as counted_of
 from discreet.reporting import views
 from discreet.reporting.language import translated
@@ -259,10 +259,11 @@ def worrying(facts: dict[str, Any]) -> Answer:
         lines.append(("warn", f"{said} Fewer columns would give more."))
     risk = release.get("risk", {}).get("prosecutor", {})
     if risk.get("max", 0) > _HIGH_RISK:
-        said = f"The person who is easiest to find is found with a probability of {share(risk['max'])}"
+        worst = percent_up(risk["max"])
+        said = f"The person who is easiest to find is found with a probability of {worst}"
         if persons := release["risk"].get("persons"):
             who = persons["called"]
-            said = f"A row of the {who} who is easiest to find is picked with a probability of {share(risk['max'])}"
+            said = f"A row of the {who} who is easiest to find is picked with a probability of {worst}"
             said += f", although {number(persons['k'])} or more {plural(who)} share each group: one {who} has so many"
         lines.append(("warn", f"{said}."))
     told = [text for text in facts["assumptions"] if "times the epsilon only" in text]
@@ -412,15 +413,11 @@ def _fitness(told: dict[str, Any] | None) -> Pictures:
         "equal parts of their range. Counts with more than 50 % are of no use."
     )
     said += " Hatched: not known." if np.isnan(errors).any() else ""
-    picture = plane.pairs(told["columns"], errors, title="errors of counts", form=_percent, top=0.5)
+    picture = plane.pairs(told["columns"], errors, title="errors of counts", form=error_percent, top=0.5)
     guessed = list(zip(*np.nonzero(np.triu(told["assumed"], 1)), strict=True))
     named = [" by ".join(told["columns"][i] for i in pair) for pair in guessed[:6]]
     more = f" and {len(guessed) - 6:,} more" if len(guessed) > 6 else ""
     return [(picture, said + (f" Not measured but modelled: {', '.join(named)}{more}." if named else ""))]
-
-
-def _percent(error: float) -> str:
-    return f"{100 * error:.{'2g' if error < 0.1 else '0f'}} %"
 
 
 def _charts(release: dict[str, Any]) -> Pictures:
@@ -526,12 +523,12 @@ def _risk(risk: dict[str, Any]) -> list[tuple[str, str, str]]:
         (f"smallest group, k{f' ({who})' * bool(persons)}", number(risk["k"]),
          f"every group of this table has at least this many {who}"),
         ("groups", number(risk["classes"]), "rows of one group are identical"),
-        ("risk of being found, at most", share(found["max"]),
+        ("risk of being found, at most", percent_up(found["max"]),
          "probability that a prosecutor picks the right row, worst group"),
     ]  # fmt: skip
     if persons and persons["largest_share"] is not None:
         told = f"a {called} with many rows of a group is easiest to find"
-        rows.append((f"largest share of one {called}'s rows in a group", share(persons["largest_share"]), told))
+        rows.append((f"largest share of one {called}'s rows in a group", percent_up(persons["largest_share"]), told))
     if not persons or persons["recounted"]:
         rows.append(("risk of being found, on average", share(found["mean"]), "the same, mean over all rows"))
         rows.append(("marketer", share(risk["marketer"]), "share of correct rows if all are matched"))
