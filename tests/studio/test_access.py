@@ -326,6 +326,37 @@ def test_the_server_itself_on_loopback_from_start_to_clean_end(served: Served) -
     assert "token" not in said.replace(again, "")
 
 
+def test_the_studio_goes_on_when_the_reader_of_its_output_leaves(tmp_path: Path) -> None:
+    """As in ``discreet studio | head -1``: each new address finds the pipe closed."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [
+        sys.executable,
+        "-m",
+        "discreet",
+        "studio",
+        "--no-browser",
+        "--folder",
+        str(tmp_path),
+        "--port",
+        str(port),
+    ]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with subprocess.Popen(command, stdout=writing, stderr=subprocess.PIPE, text=True) as process:
+        os.close(writing)
+        try:
+            for _ in range(2):
+                assert " 403 " in _ask(f"http://127.0.0.1:{port}/", "/").splitlines()[0]
+                time.sleep(0.2)
+                process.send_signal(signal.SIGHUP)  # asks for another address
+            process.send_signal(signal.SIGTERM)
+            assert process.communicate(timeout=20)[1] == ""
+            assert process.returncode == 0
+        finally:
+            process.kill()
+
+
 @pytest.mark.slow
 def test_half_a_head_is_not_waited_for_and_http_2_is_not_spoken(
     served: tuple[subprocess.Popen[str], str, Path],

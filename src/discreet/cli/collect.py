@@ -326,10 +326,8 @@ def _shuffle(data: Path, *, shuffler: str | None, honest: int | None, **given: A
     chosen = {name: given[name] for name in ("batch", "delta", "longest_wait")}
     made = Shuffle(honest=honest, shuffler=shuffler, collector=key, **chosen)
     if not made.usable("00" * 32):
-        fix = "the line that discreet collect key prints"
-        raise InvalidArgument(
-            "--shuffler", shuffler, "a key that can seal: devices refuse this one", f"--shuffler {fix}"
-        )
+        fix = "--shuffler the line that discreet collect key prints"
+        raise InvalidArgument("--shuffler", shuffler, "a key that can seal: devices refuse this one", fix)
     return made
 
 
@@ -429,18 +427,12 @@ def close(*, task: str, data: Path, store: str | None) -> Iterator[Any]:
     option("segments", "folder", "Count the segments in this folder, and the log of the collector.", "segments"),
     option("counts", "output", "Write the counts to a file, for 'discreet report' and 'discreet audit'.", "counts.bin"),
     option("top", "whole", "Number of values to show, largest first; by default 20, and all with --json.", 5, low=1),
-    option(
-        "quantiles",
-        "numbers",
-        "Quantiles of a distribution to show; by default 0.05,0.25,0.5,0.75,0.95.",
-        [0.5, 0.99],
-        low=0,
-        high=1,
-    ),
+    option("quantiles", "numbers", "Quantiles of a distribution to show; by default 0.05,0.25,0.5,0.75,0.95.",
+        [0.5, 0.99], low=0, high=1),
     DATA,
     STORE,
     examples=("collect estimate 3f2a91c0", "collect estimate 3f2a91c0 --top 5 --json"),
-)
+)  # fmt: skip
 def estimate(
     *, task: str, candidates: Path | None, segments: Path | None, counts: Path | None, top: int | None,
     quantiles: Any, data: Path, store: str | None, as_json: bool,

@@ -6,7 +6,7 @@ from pathlib import Path
 import typer
 from rich.markup import escape
 
-from discreet.cli.common import console, echo, warn
+from discreet.cli.common import console, echo, printing, warn
 from discreet.cli.verbs import verb
 from discreet.jobs import option
 
@@ -51,11 +51,12 @@ def studio(
     opened_once: list[bool] = []
 
     def told(address: str) -> None:
-        if as_json:
-            echo({"address": address})
-        else:
-            console.print(f"Open  {escape(address)}", soft_wrap=True, highlight=False)
-            console.print("The address works once. Press Enter for a new one, Ctrl-C to stop.", highlight=False)
+        with printing():
+            if as_json:
+                echo({"address": address})
+            else:
+                console.print(f"Open  {escape(address)}", soft_wrap=True, highlight=False)
+                console.print("The address works once. Press Enter for a new one, Ctrl-C to stop.", highlight=False)
         if browser and not opened_once:
             opened_once.append(True)
             webbrowser.open(address)

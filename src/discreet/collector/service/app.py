@@ -171,10 +171,8 @@ class App:
         if entry is None:
             self.numbers.refused["", "task"] += 1
             mixed = path.endswith("/batches") and path.removesuffix("/batches") in self._paths
-            text = (
-                "this task has no shuffler; devices send to /reports" if mixed else "there is no task with this digest"
-            )
-            refuse(proto, 404, "task", text)
+            other = "this task has no shuffler; devices send to /reports"
+            refuse(proto, 404, "task", other if mixed else "there is no task with this digest")
             return
         now, batch = time(), path.endswith("/batches")
         # What came to the shuffler in time may wait there for a batch.
@@ -359,10 +357,8 @@ class App:
             ready = self.committer.ready and not self._full
             _send(proto, 200 if ready else 503, b'{"ready":true}' if ready else b'{"ready":false}')
         elif path == "/metrics":
-            text = self.numbers.text(self.committer)
-            proto.response_str(
-                200, [("content-type", "text/plain; version=0.0.4"), ("cache-control", "no-store")], text
-            )
+            head = [("content-type", "text/plain; version=0.0.4"), ("cache-control", "no-store")]
+            proto.response_str(200, head, self.numbers.text(self.committer))
         elif path in self._static:
             kind, content = self._static[path]
             proto.response_bytes(200, [("content-type", kind), ("cache-control", "no-store")], content)
@@ -379,9 +375,8 @@ class App:
         """Answer the operator, who must have the token."""
         given = self.operator.token(scope.headers.get("authorization"))
         if not compare_digest(given, self._token):
-            refuse(
-                proto, 401, "token", "this needs the operator's token", ("www-authenticate", 'Basic realm="collector"')
-            )
+            asked = ("www-authenticate", 'Basic realm="collector"')
+            refuse(proto, 401, "token", "this needs the operator's token", asked)
             return
         loop = asyncio.get_running_loop()
         status, kind, body = await loop.run_in_executor(self._pool, self.operator.answer, path, scope.query_string)

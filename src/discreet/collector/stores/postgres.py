@@ -263,11 +263,8 @@ class PostgresStore(common.Store):
                 row = base.execute(line, place, binary=True).fetchone()
                 before = None if row is None else Counts.from_bytes(row[0])
                 counts = common.joined(by_number[place[0]].task, several, before)
-                line = (
-                    "insert into state values (%b, %b, %b) "
-                    "on conflict (task, period) do update set content = excluded.content"
-                )
-                base.execute(line, (*place, counts.to_bytes()))
+                line = "on conflict (task, period) do update set content = excluded.content"
+                base.execute(f"insert into state values (%b, %b, %b) {line}", (*place, counts.to_bytes()))
         return True
 
     def _forget(self, base: psycopg.Connection[Any]) -> None:

@@ -52,15 +52,10 @@ def table(task: Task, head: bytes, reports: bytes) -> pa.Table:
     n, size = posts["n"].astype(np.int64), task.mechanism.layout.size
     places = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
     keys = np.repeat(posts["key"], n).tobytes()
-    columns = {
-        "report": pa.FixedSizeBinaryArray.from_buffers(
-            pa.binary(size), len(places), [None, pa.py_buffer(reports)]
-        ).cast(pa.binary()),
-        "key": pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), len(places), [None, pa.py_buffer(keys)]).cast(
-            pa.binary()
-        ),
-        "place": places.astype(np.int32),
-    }
+    columns: dict[str, Any] = {"place": places.astype(np.int32)}
+    for name, width, data in (("key", 16, keys), ("report", size, reports)):
+        rows = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(places), [None, pa.py_buffer(data)])
+        columns = {name: rows.cast(pa.binary()), **columns}
     return pa.table(columns).sort_by([("key", "ascending"), ("place", "ascending")])
 
 

@@ -157,7 +157,8 @@ class _Count:
             elif rows >= least:
                 self.notes.append(
                     f"not checkable: k counts {facts['k_counts']}, which is not in the table; k is at most {rows}, the "
-                    "number of rows of the smallest group"
+                    "number of rows of the smallest group; ask its maker for the table with hashed identifiers "
+                    "(--hash-key), in which persons are counted"
                 )
         k = found.get("k", rows)
         shown = str(k) if "k" in found else f"at most {k}"
@@ -210,7 +211,7 @@ class _Count:
         elif secret and by_person:
             self.notes.append(
                 f"not checkable: {'l counts' if asked == ['l'] else 'l and t count'} persons, whom the table does not "
-                "identify; l is at most the number of different values, which was counted"
+                "identify; l is at most the number of different values, which was counted; only its maker can say more"
             )
         for name in secret:
             coded = code_column(domain if domain is not None and name in domain.names else None, name, table[name])
