@@ -43,7 +43,7 @@ _CLOCK = r"( \d{1,2}:\d{2}(:\d{2})?)?"
 _DAY = rf"{_ISO}|({'|'.join([_SLASHES, *(p for p, written in _DATES if written != '%Y%m%d')])}){_CLOCK}"
 #: Characters of a number or a date. Patterns take time by the square of the length, and a field may hold a megabyte.
 _LONGEST = 64
-_MARKS = ("€", "$", "£", "%", "EUR", "USD")
+_MARKS = ("€", "$", "£", "%", "EUR", "USD", "CHF")
 #: Marks of decimals and of groups of digits that go together.
 _PAIRS = ((",", "."), (".", ","), (".", "'"), (",", " "), (".", " "))
 
@@ -116,7 +116,8 @@ def look(proposed: Proposal, source: Source, rows: int) -> Proposal:
     marks = tuple(m for m in _MARKS if any(_marked(column, re.escape(m)) for column in columns))
     bare = [[_unmarked(v, marks) for v in column] for column in columns]
     typed = [[v for v in column if type(v) is str] for column in bare]
-    decimal, thousands = _number_marks(typed, proposed.dialect.delimiter)
+    money = [any(_marked(column, re.escape(m)) for m in marks if m != "%") for column in columns]
+    decimal, thousands = _number_marks(typed, proposed.dialect.delimiter, money)
     bare = [[v if type(v) is str else v.replace(".", decimal) for v in column] for column in bare]
     formats = _date_formats(columns)
     true, false = _words(columns)
@@ -177,19 +178,22 @@ def _unmarked(value: str, marks: Sequence[str]) -> str:
     return value
 
 
-def _number_marks(columns: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str]:
+def _number_marks(columns: Sequence[Sequence[str]], delimiter: str, money: Sequence[bool]) -> tuple[str, str]:
     """Return the decimal mark of most number columns, and the thousands mark.
 
     1.234 is ambiguous, so it is ignored for the decimal mark. Without other evidence, a file with semicolons has
-    decimal commas.
+    decimal commas. Amounts of money such as 12.345 € or 900 € have no three decimals; 1.459 € may be a price of fuel.
     """
     points: Counter[str] = Counter()
     groups: Counter[str] = Counter()
-    for column in columns:
+    for column, paid in zip(columns, money, strict=True):
         if not _mostly(column, r"[+-]?[\d.,'\u2019 \u00a0\u202f]*\d[\d.,]*"):
             continue
         if unsure := next((mark for mark in ".," if _either(column, re.escape(mark))), ""):
             groups[unsure] += 1
+            amount = rf"[+-]?([1-9]\d{{0,2}}|[1-9]\d{{1,2}}{re.escape(unsure)}\d{{3}})"
+            sure = paid and any(re.fullmatch(amount, v) for v in column if len(v) <= _LONGEST)
+            points["." if unsure == "," else ","] += sure
         elif _mostly(column, r"[+-]?\d+(\.\d+)?"):
             points["."] += any("." in v for v in column)
             groups.update(_rare_groups(column, "."))
