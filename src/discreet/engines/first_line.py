@@ -126,13 +126,10 @@ def look(proposed: Proposal, source: Source, rows: int) -> Proposal:
         missing=missing, looked=rows, encoding=encoding,
     )  # fmt: skip
     kinds = {name: _kind(c, b, dialect) for name, c, b in zip(table.names, columns, bare, strict=True)}
-    odd = [
-        name for name, column in zip(table.names, columns, strict=True) if name and not kinds[name] and _beside(column)
-    ]
-    hint = (
-        f"Numbers of {', '.join(odd)} have text next to them in some rows. Declare the text as marks under [source], "
-        'such as marks = ["€"], or remove it from the file.'
-    )
+    named = zip(table.names, columns, strict=True)
+    odd = [name for name, column in named if name and not kinds[name] and _beside(column)]
+    hint = f"Numbers of {', '.join(odd)} have text next to them in some rows. Declare the text as marks under "
+    hint += '[source], such as marks = ["€"], or remove it from the file.'
     reasons = (*proposed.reasons, *((hint,) if odd else ()))
     return Proposal(dialect, reasons, {name: kind for name, kind in kinds.items() if kind})
 
