@@ -356,20 +356,37 @@ def test_a_known_name_does_not_overrule_dates_that_were_looked_at(
         (["+1.234,50 €", "-12,50 €"], "."),
         (["1\u00a0234,50\u00a0€", "12,50\u00a0€"], " "),
         (["€ 1.234,50", "€ 12,50"], "."),
+        (["12,50\u00a0€", "1,25\u00a0€"], ""),
+        (["1.234 €", "900 €"], "."),
+        (["€1.234", "€45.900"], "."),
     ],
 )
 def test_thousands_next_to_a_euro_sign_are_found_and_read(
     prices: list[str], thousands: str, encoding: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, schema = tmp_path / "t.csv", tmp_path / "t.toml"
-    path.write_text("Ort;Preis\n" + "".join(f"Ulm;{price}\n" for price in prices), encoding=encoding)
-    printed(
-        capsys, "schema", path, "--look", 2, "--declare", "Preis=-5000:5000", "--declare", "Ort=Ulm,Bonn", "-o", schema
-    )
+    delimiter = ";" if any("," in price for price in prices) else "\t"
+    rows = [["Ort", "Preis"], *(["Ulm", price] for price in prices)]
+    path.write_text("".join(f"{delimiter.join(row)}\n" for row in rows), encoding=encoding)
+    said = ("--declare", "Preis=-50000:50000", "--declare", "Ort=Ulm,Bonn")
+    printed(capsys, "schema", path, "--look", 2, *said, "-o", schema)
     source = tomllib.loads(schema.read_text("utf-8"))["source"]
-    assert (source["decimal"], source["thousands"], source["marks"]) == (",", thousands, ["€"])
+    assert (source["decimal"], source.get("thousands", ""), source["marks"]) == (",", thousands, ["€"])
     made = dc.GridSynopsis(float("inf"), dc.Domain.from_toml(schema), rule=4).fit(str(path)).synopsis_
-    assert made.count(Preis=(0, 5000)).value == 2 - any(price.startswith("-") for price in prices)
+    assert made.count(Preis=(0, 50000)).value == 2 - any(price.startswith("-") for price in prices)
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "prices", "expected"),
+    [(";", ["$1,234", "$45,900"], (".", ",")), (";", ["1,459 €", "1,519 €"], (",", "")), ("\t", ["1.5 %"], (".", ""))],
+)
+def test_three_digits_after_a_mark_are_thousands_of_money_and_decimals_of_fuel(
+    delimiter: str, prices: list[str], expected: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"Ort{delimiter}Preis\n" + "".join(f"Ulm{delimiter}{price}\n" for price in prices), "utf-8")
+    source = tomllib.loads(printed(capsys, "schema", path, "--look", 2))["source"]
+    assert (source.get("decimal", "."), source.get("thousands", "")) == expected
 
 
 @pytest.mark.parametrize("price", ["12,50 €", "-€12,50", "12,- €"])

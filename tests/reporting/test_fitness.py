@@ -211,3 +211,16 @@ def test_the_line_and_the_chart_round_an_error_in_one_way(tmp_path: Path) -> Non
         assert shown is not None
         assert round(100 * error) != int(shown[1])  # rounded up: the nearest number would differ
         assert f">{shown[1]} %<" in chart[0].replace("\u00a0", " ")
+
+
+def test_a_table_that_is_too_coarse_says_what_helps() -> None:
+    table, domain = hospital(1, 60)
+    made = dc.anonymity.DensityTree(k=30, domain=domain).fit_transform(table)
+    said = str(fitness_of(made.table, made.guarantee))
+    assert "too coarse to use. Groups are finer with a smaller k or fewer quasi-identifiers." in said
+    assert "sein. Gruppen werden feiner mit einem kleineren k" in translated(said, "de", domain.names)
+    tree = str(dc.TreeSynopsis(1.0, domain, max_depth=3, random_state=1).fit(hospital(1)[0]).synopsis_.fitness())
+    assert "too coarse to use. Boxes are smaller with fewer columns or a larger epsilon." in tree
+    assert "sein. Zellen werden kleiner mit" in translated(tree, "de", domain.names)
+    fine = dc.anonymity.DensityTree(k=2, domain=domain.select(["ward"])).fit_transform(hospital(1)[0])
+    assert "finer" not in str(fitness_of(fine.table, fine.guarantee))

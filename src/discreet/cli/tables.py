@@ -122,10 +122,8 @@ def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any
     promise = Guarantee.from_json(promise_place(own).read_bytes()) if promise_place(own).is_file() else None
     charged = promise is not None and "account" in promise.parameters
     if charged and account is None:
-        raise InvalidArgument(
-            "--account", None, "the account that lists the table, so that it says that the table was withdrawn",
-            "--account people.account",
-        )  # fmt: skip
+        expected = "the account that lists the table, so that it says that the table was withdrawn"
+        raise InvalidArgument("--account", None, expected, "--account people.account")
     book = None if account is None else Account(account)
     own.unlink(missing_ok=True)
     promise_place(own).unlink(missing_ok=True)
@@ -153,9 +151,8 @@ def show_masked(result: Any) -> None:
             "people may be found; otherwise use [cyan]discreet anonymize[/] or [cyan]synthesize[/]."
         )
     if linked is not None:
-        console.print(
-            f"[yellow]{100 * linked:.1f} % of the rows were linked with their originals[/] by distance alone."
-        )
+        told = f"[yellow]{100 * linked:.1f} % of the rows were linked with their originals[/] by distance alone."
+        console.print(told)
     _files(result)
     preview(result.artifact.table)
     warn_if_seeded(result.guarantee.seeded)
@@ -180,10 +177,8 @@ def show_perturbed(result: Any) -> None:
 
 def _files(result: Any) -> None:
     target = result.files["release"]
-    console.print(
-        f"[bold]Files[/] [cyan]{escape(str(target))}[/] and [cyan]{escape(target.name)}.guarantee.json[/]",
-        soft_wrap=True,
-    )
+    told = f"[bold]Files[/] [cyan]{escape(str(target))}[/] and [cyan]{escape(target.name)}.guarantee.json[/]"
+    console.print(told, soft_wrap=True)
     show_files(*(result.files.get(name) for name in ("report", "guarantee", "signature")))
 
 

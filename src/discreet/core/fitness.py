@@ -37,16 +37,18 @@ Error = Callable[..., tuple[float, bool]]
 class Fitness(Told):
     """Errors of counts by two columns, of single ones on the diagonal; NaN if not known, at most 2. As text: one line.
 
-    ``assumed`` marks pairs that were not measured, ``cause`` says what is wrong with counts that are not usable.
+    ``assumed`` marks pairs that were not measured, ``cause`` says what is wrong with counts that are not usable, and
+    ``advice`` what to do about it.
     """
 
     columns: tuple[str, ...]
     errors: FloatArray
     assumed: BoolArray
     cause: str = "mostly noise"
+    advice: str = ""
 
     @classmethod
-    def measure(cls, columns: Sequence[str], error: Error, cause: str = "mostly noise") -> "Fitness":
+    def measure(cls, columns: Sequence[str], error: Error, *more: str) -> "Fitness":
         """Ask for the expected error of every column (i) and pair (i, j), and if a model assumes it."""
         errors = np.full((len(columns), len(columns)), np.nan)
         assumed = np.zeros(errors.shape, bool)
@@ -54,7 +56,7 @@ class Fitness(Told):
             a, b = places[0], places[-1]
             errors[a, b], assumed[a, b] = error(*places)
             errors[b, a], assumed[b, a] = errors[a, b], assumed[a, b]
-        return cls(tuple(columns), np.minimum(_SAFE * errors, 2.0), assumed, cause)
+        return cls(tuple(columns), np.minimum(_SAFE * errors, 2.0), assumed, *more)
 
     def __str__(self) -> str:
         places = range(len(self.columns))
@@ -76,7 +78,8 @@ class Fitness(Told):
                 more = [f"{over:,} more {kind}{'s' * (over > 1)}"] if over > 0 else []
                 *first, last = [*(" by ".join(self.columns[i] for i in where) for where in those[:_NAMED]), *more]
                 said.append(f"{', '.join(first)} and {last} are {word}" if first else f"{last} is {word}")
-        return f"{'; '.join(said)}." if said else "Counts by columns are not known."
+        told = f"{'; '.join(said)}." if said else "Counts by columns are not known."
+        return f"{told} {self.advice}" if self.advice and (self.errors > _USABLE).any() else told
 
     def _good(self, found: Sequence[tuple[tuple[int, ...], float]], kind: str) -> Iterator[str]:
         """Yield usable counts and their errors: by name, or the middle and the largest error if there are many."""

@@ -43,7 +43,7 @@ _CLOCK = r"( \d{1,2}:\d{2}(:\d{2})?)?"
 _DAY = rf"{_ISO}|({'|'.join([_SLASHES, *(p for p, written in _DATES if written != '%Y%m%d')])}){_CLOCK}"
 #: Characters of a number or a date. Patterns take time by the square of the length, and a field may hold a megabyte.
 _LONGEST = 64
-_MARKS = ("€", "$", "£", "%", "EUR", "USD")
+_MARKS = ("€", "$", "£", "%", "EUR", "USD", "CHF")
 #: Marks of decimals and of groups of digits that go together.
 _PAIRS = ((",", "."), (".", ","), (".", "'"), (",", " "), (".", " "))
 
@@ -116,7 +116,8 @@ def look(proposed: Proposal, source: Source, rows: int) -> Proposal:
     marks = tuple(m for m in _MARKS if any(_marked(column, re.escape(m)) for column in columns))
     bare = [[_unmarked(v, marks) for v in column] for column in columns]
     typed = [[v for v in column if type(v) is str] for column in bare]
-    decimal, thousands = _number_marks(typed, proposed.dialect.delimiter)
+    money = [any(_marked(column, re.escape(m)) for m in marks if m != "%") for column in columns]
+    decimal, thousands = _number_marks(typed, proposed.dialect.delimiter, money)
     bare = [[v if type(v) is str else v.replace(".", decimal) for v in column] for column in bare]
     formats = _date_formats(columns)
     true, false = _words(columns)
@@ -125,13 +126,10 @@ def look(proposed: Proposal, source: Source, rows: int) -> Proposal:
         missing=missing, looked=rows, encoding=encoding,
     )  # fmt: skip
     kinds = {name: _kind(c, b, dialect) for name, c, b in zip(table.names, columns, bare, strict=True)}
-    odd = [
-        name for name, column in zip(table.names, columns, strict=True) if name and not kinds[name] and _beside(column)
-    ]
-    hint = (
-        f"Numbers of {', '.join(odd)} have text next to them in some rows. Declare the text as marks under [source], "
-        'such as marks = ["€"], or remove it from the file.'
-    )
+    named = zip(table.names, columns, strict=True)
+    odd = [name for name, column in named if name and not kinds[name] and _beside(column)]
+    hint = f"Numbers of {', '.join(odd)} have text next to them in some rows. Declare the text as marks under "
+    hint += '[source], such as marks = ["€"], or remove it from the file.'
     reasons = (*proposed.reasons, *((hint,) if odd else ()))
     return Proposal(dialect, reasons, {name: kind for name, kind in kinds.items() if kind})
 
@@ -177,19 +175,22 @@ def _unmarked(value: str, marks: Sequence[str]) -> str:
     return value
 
 
-def _number_marks(columns: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str]:
+def _number_marks(columns: Sequence[Sequence[str]], delimiter: str, money: Sequence[bool]) -> tuple[str, str]:
     """Return the decimal mark of most number columns, and the thousands mark.
 
     1.234 is ambiguous, so it is ignored for the decimal mark. Without other evidence, a file with semicolons has
-    decimal commas.
+    decimal commas. Amounts of money such as 12.345 € or 900 € have no three decimals; 1.459 € may be a price of fuel.
     """
     points: Counter[str] = Counter()
     groups: Counter[str] = Counter()
-    for column in columns:
+    for column, paid in zip(columns, money, strict=True):
         if not _mostly(column, r"[+-]?[\d.,'\u2019 \u00a0\u202f]*\d[\d.,]*"):
             continue
         if unsure := next((mark for mark in ".," if _either(column, re.escape(mark))), ""):
             groups[unsure] += 1
+            amount = rf"[+-]?([1-9]\d{{0,2}}|[1-9]\d{{1,2}}{re.escape(unsure)}\d{{3}})"
+            sure = paid and any(re.fullmatch(amount, v) for v in column if len(v) <= _LONGEST)
+            points["." if unsure == "," else ","] += sure
         elif _mostly(column, r"[+-]?\d+(\.\d+)?"):
             points["."] += any("." in v for v in column)
             groups.update(_rare_groups(column, "."))

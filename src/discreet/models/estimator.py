@@ -197,9 +197,8 @@ class PrivateModel(Declared, Estimator):
             if n == wanted and self._supervised:
                 declared = declared.select([name for name in declared.names if name != own.names[-1]])
             elif n != wanted and not (n == len(declared) and self._supervised):  # the target is not looked at
-                raise SchemaError(
-                    f"X has {n} features, but {type(self).__name__} is expecting {wanted} features as input"
-                )
+                said = f"X has {n} features, but {type(self).__name__} is expecting {wanted} features as input"
+                raise SchemaError(said)
         design, found = Design(axes), [np.empty((0, 1 + len(Design(axes).terms)))]
         for columns in bind(source, declared, axes).batches(axes):
             rows, kept = design.rows(columns)

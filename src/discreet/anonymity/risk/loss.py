@@ -285,7 +285,8 @@ def fitness_of(released: pa.Table, guarantee: Guarantee) -> Fitness:
         chance = MEAN_NOISE * math.sqrt(cells * (1 - float(facts.get("sample", 1.0))) / rows)
         return wrong + left / (left + rows) + chance, False
 
-    return Fitness.measure([c.name for c in columns], error, "too coarse to use")
+    advice = "Groups are finer with a smaller k or fewer quasi-identifiers."
+    return Fitness.measure([c.name for c in columns], error, "too coarse to use", advice)
 
 
 def one_of_each(released: pa.Table, guarantee: Guarantee) -> pa.Table:

@@ -146,10 +146,8 @@ class Guarantee:
         units = {entry.promised_to for entry in ledger.releases}
         stated = details.get("unit", *(units if len(units) == 1 else ["one row"]))
         if units - {stated}:
-            raise InvalidArgument(
-                "unit", stated, f"the unit of all releases that the ledger paid for ({', '.join(sorted(units))})",
-                "one ledger per unit",
-            )  # fmt: skip
+            expected = f"the unit of all releases that the ledger paid for ({', '.join(sorted(units))})"
+            raise InvalidArgument("unit", stated, expected, "one ledger per unit")
         details["unit"] = stated
         details["seeded"] = bool(details.get("seeded")) or any(entry.seeded for entry in ledger.releases)
         return cls(model=model, ledger=ledger.lines, accounting=ledger.unit, delta=ledger.delta, **details)

@@ -304,11 +304,11 @@ def _bare(values: pa.LargeBinaryArray, dialect: Dialect) -> pa.LargeBinaryArray:
             texts = pc.replace_substring(texts, blank, " ")
     if dialect.thousands == "'":
         texts = pc.replace_substring(texts, "\u2019", "'")
+    texts = pc.utf8_trim_whitespace(texts)
     for mark in dialect.marks:
-        trimmed = pc.utf8_trim_whitespace(texts)
-        behind = pc.if_else(pc.ends_with(trimmed, mark), pc.utf8_slice_codeunits(trimmed, 0, -len(mark)), trimmed)
+        behind = pc.if_else(pc.ends_with(texts, mark), pc.utf8_slice_codeunits(texts, 0, -len(mark)), texts)
         before = pc.utf8_slice_codeunits(behind, len(mark))
-        texts = pc.if_else(pc.starts_with(behind, mark), before, behind)
+        texts = pc.utf8_trim_whitespace(pc.if_else(pc.starts_with(behind, mark), before, behind))
     return texts.cast(pa.large_binary())
 
 

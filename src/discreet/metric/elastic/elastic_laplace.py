@@ -122,9 +122,8 @@ class ElasticLaplace(Perturber):
         known = read_density(self.density, scaling)
         if float(people) > known.counts.sum():
             expected = f"at most the number of people in the density, {float(known.counts.sum()):,.6g}"
-            raise InvalidArgument(
-                "min_people", self.min_people, expected, f"min_people={math.floor(known.counts.sum() / 10) or 1}"
-            )
+            fix = f"min_people={math.floor(known.counts.sum() / 10) or 1}"
+            raise InvalidArgument("min_people", self.min_people, expected, fix)
         cells, read = self.read_option("cells"), tuple(dates)
         return ElasticNoise(level=level, people=float(people), scaling=scaling, known=known, cells=cells, dates=read)
 

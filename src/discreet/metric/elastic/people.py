@@ -49,9 +49,8 @@ def read_density(density: Any, scaling: Scaling) -> PeopleGrid:
     try:
         given, weights = (np.array(x, np.float64) for x in (density if placed else (density, ())))
     except (TypeError, ValueError):
-        raise InvalidType(
-            "density", type(density).__name__, "a synopsis, places and weights, or counts", _FIX
-        ) from None
+        expected = "a synopsis, places and weights, or counts"
+        raise InvalidType("density", type(density).__name__, expected, _FIX) from None
     if placed:
         counts, origin = _of_places(given, weights, scaling, shape, side)
         return PeopleGrid(_some(counts), side, origin)

@@ -10,10 +10,8 @@ from discreet.reporting.pages import svg
 from discreet.reporting.pages.frame import Answer, render
 from discreet.reporting.words import number, plain
 
-_NO_PROOF = (
-    "A refutation is a proof, at the stated confidence. A pass is not a proof: only these inputs, features and runs "
-    "were examined."
-)
+_NO_PROOF = "A refutation is a proof, at the stated confidence. "
+_NO_PROOF += "A pass is not a proof: only these inputs, features and runs were examined."
 
 
 def mechanism_page(facts: dict[str, Any], language: str = "en") -> str:
@@ -26,11 +24,8 @@ def mechanism_page(facts: dict[str, Any], language: str = "en") -> str:
     found += [("" if r.passed is not False else "bad",
                f"{name}: ε is at least {number(r.epsilon_lower)}, with {number(r.confidence, 6)} confidence")
               for name, r in results]  # fmt: skip
-    runs = (
-        f"{max(r.trials for _, r in results):,} runs on each of two inputs"
-        if results
-        else "every table was counted again"
-    )
+    runs = f"{max((r.trials for _, r in results), default=0):,} runs on each of two inputs"
+    runs = runs if results else "every table was counted again"
     answers = [
         Answer("What was audited?", facts["mechanism"], [("", f"claimed: {claim}"), ("soft", runs)]),
         Answer("What was found?", "Not refuted" if passed else "REFUTED",

@@ -55,12 +55,13 @@ def report_page(facts: dict[str, Any], language: str = "en") -> str:
         ("Attacks", "How far an attacker gets, compared with people who are not in the release.", facts["attacks"]),
         ("Audits", "A pass is not a proof. It shows which leaks these runs would have detected.", facts["audits"]),
     ]
+    signed = f"signed with key {facts['signer']}" if facts.get("signer") else "not signed"
     page = render(
         "report.html",
         about.get("title") or "What was released, and what is promised",
         "Evidence report",
         sorted([_released(facts), _promised(facts), worrying(facts)], key=lambda a: not (broken and a[0] == WORRYING)),
-        about=[*_about(about), ("file", facts["file"]), ("signature", _signed(facts))],
+        about=[*_about(about), ("file", facts["file"]), ("signature", signed)],
         facts={**facts, "release": {"note": "", **release}},
         ledger=ledger,
         steps=counted.in_short(ledger),
@@ -90,12 +91,8 @@ def own_texts(facts: dict[str, Any]) -> Iterator[Any]:
     yield from map(about.get, ("title", "owner", "purpose"))
     behind, named = facts.get("behind") or {}, facts["parameters"].get("account")
     held = named if isinstance(named, Mapping) else {}
-    yield from (
-        behind.get("file"),
-        behind.get("digest"),
-        held.get("head"),
-        (facts.get("account") or held).get("dataset"),
-    )
+    yield from (behind.get("file"), behind.get("digest"), held.get("head"))
+    yield (facts.get("account") or held).get("dataset")
     yield from (each["file"] for each in (*facts["attacks"], *facts["audits"]))
     for column in facts["columns"]:
         named = column.get("categories", ()) if column.get("role") not in ("identifier", "person") else ()
@@ -127,11 +124,6 @@ def _about(about: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     yield from ((name, about.get(name)) for name in ("title", "owner", "purpose"))
     made = about.get("page_made") if not about.get("date") else None
     yield ("page made", made) if made else ("date", about.get("date"))
-
-
-def _signed(facts: dict[str, Any]) -> str:
-    signer = facts.get("signer")
-    return f"signed with key {signer}" if signer else "not signed"
 
 
 def _released(facts: dict[str, Any]) -> Answer:

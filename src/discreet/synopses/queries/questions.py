@@ -132,8 +132,9 @@ class Questions:
 
     def fitness(self) -> Fitness:
         """Return how far counts by one and two columns are off on average; as a text, it is one line."""
-        cause = "mostly noise" if self._own.tree is None else "too coarse to use"
-        return Fitness.measure(self._own.domain.names, self._count_errors(), cause)
+        coarse = ("too coarse to use", "Boxes are smaller with fewer columns or a larger epsilon.")
+        more = () if self._own.tree is None else coarse
+        return Fitness.measure(self._own.domain.names, self._count_errors(), *more)
 
     def _count_errors(self) -> Callable[..., tuple[float, bool]]:
         """Return a function from columns to the error of their counts, and if it is only that of a model."""
