@@ -22,6 +22,7 @@ HERE = Path(__file__).parent
 #: Processes take files from this list in turn, then the others as they come, with the many small doctests at the end:
 #: anyone who is done early takes more of those. Spark comes when others have compiled the kernels its workers need.
 FIRST = (
+    "soak/test_soak.py",
     "evaluation/test_audit_registry.py",
     "evaluation/test_audit.py",
     "engines/tables/test_spark.py",

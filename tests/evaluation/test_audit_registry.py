@@ -181,12 +181,10 @@ def test_anonymous_tables_stand_up_to_a_recount(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LISTED)
 def test_a_long_audit_refutes_no_claim(name: str) -> None:
-    """200,000 runs per pair where releases are small; ten seconds for all pairs elsewhere."""
+    """Every pair, with 200,000 runs where releases are small."""
     entry = LISTED[name]
-    seconds = None if entry.batch else 10 / len(entry.pairs)
-    for found in entry.audit(200_000, CONFIDENCE, time_budget=seconds, workers=None, random_state=3):
+    for found in entry.audit(200_000 if entry.batch else None, CONFIDENCE, workers=None, random_state=3):
         assert found.passed, str(found)
-        assert found.trials == 200_000 or not entry.batch
     if entry.tight:
         assert entry.audit(1_000_000, pairs=1, random_state=4)[0].epsilon_lower > 0.85 * entry.epsilon
 

@@ -228,7 +228,7 @@ def test_small_tables_are_grown_as_kernels_grow_them(
 
 def test_many_small_tables_are_grown_with_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grow, "_MOST_PLAIN", 500)
-    monkeypatch.setattr(grow, "_plain_steps", [0])  # tests before this one grew small tables too
+    monkeypatch.setattr(grow, "_SMALL", 1 << 16)  # also where `test_array_bounds` wants kernels everywhere
     plain: list[int] = []
     monkeypatch.setattr(grow, "grow_plainly", lambda *given: plain.append(1) or grow_plainly(*given))
     bins, grids = np.arange(400, dtype=np.uint16)[None] % 40, [make_grid(Numeric("x", 0, 1), 40)]
