@@ -576,8 +576,9 @@ def terms_of(guarantee):  # which is not of the central model: its terms, as an 
     facts, spent = guarantee["parameters"], exact(guarantee["spent"])
     told = {"model": guarantee["model"], "unit": guarantee["unit"]}
     if guarantee["model"] == "syntactic":
-        rules = part(facts, "required")
-        return {**told, "k": facts.get("reached", rules).get("k"), "rules": rules, "earlier": facts.get("earlier_releases", 0)}
+        rules, stated = part(facts, "required"), [part(facts, n).get("k") for n in ("reached", "reached_together")]
+        k = min((k for k in stated if k is not None), default=None) if "reached" in facts else rules.get("k")
+        return {**told, "k": k, "rules": rules, "earlier": facts.get("earlier_releases", 0)}
     need(spent != math.inf, "without privacy it exceeds every account")
     told["epsilon"] = str(spent)
     if guarantee["model"] != "metric": return {**told, "delta": str(exact(guarantee["delta"]))}
