@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.anonymity.risk import CodedColumn, code_column
-from discreet.core import FloatArray, Guarantee, IntArray, Person, person_column
+from discreet.core import FloatArray, Guarantee, IntArray, Person, hidden_among, person_column
 from discreet.engines.tables import key_codes
 from discreet.evaluation.promises.declared import Parts, odd_cells, odd_values, parts_of
 
@@ -108,7 +108,7 @@ class _Count:
             apart = "it promises k for groups of columns, and none for whole rows"
             none = apart if "k_by_columns" in self.required else "it promises no k"
             self.notes.append(drawn if "probabilistic_k" in self.required else none)
-            if self.reached.get("k") is not None:
+            if hidden_among(facts) is not None:
                 self.failures.append("a k is stated as reached, and none is promised")
         asked = [rule for rule in ("k", "l", "t") if self.required.get(rule) not in (None, {})]
         if asked and not parts.shown:
@@ -166,6 +166,9 @@ class _Count:
             self.failures.append(f"k is {shown}, {said}")
         elif reached < required:
             self.failures.append(f"k is stated as reached {reached}, required {required}")
+        elif not required <= (together := (facts.get("reached_together") or {}).get("k", required)) <= min(k, reached):
+            said = f"k with earlier releases is stated as {together}, which is not between the required {required}"
+            self.failures.append(f"{said} and the {min(k, reached)} of this table alone")
 
     def persons(self, whose: pa.ChunkedArray, classes: IntArray) -> None:
         """Count persons by their hashed identifiers: k, and the largest share of one person's rows in a group.
