@@ -86,7 +86,7 @@ SHAPES = {
     "domain": {"named": "bool", **named("unit? functions? impossible? rules?", "any"),
         "columns": {"*": {"role": "role", "missing": "missing", "categories?": "distinct", "*": "any"}}},
     "parameters": {  # of anonymous tables
-        **named("output? identifiers? k_counts?", "text"), **named("rows? cells? earlier_releases?", "whole"), "*": "any",
+        **named("output? identifiers? k_counts?", "text"), **named("rows? cells? earlier_releases? most_rows?", "whole"), "*": "any",
         "quasi_identifiers?": ["text"], "labels?": {"*": {"*": ["text"]}},
         "kept?": {"columns": ["text"], "k?": "whole|null", "unique?": "share", "*": "any"},
         "required?": {
@@ -425,6 +425,8 @@ class Table:  # with its promise: roles, groups, and what is counted again
             k, unnamed = min(map(len, people)), [len(g) - sum(c.values()) for g, c in zip(groups, people)]
             share = max((max(c.values(), default=0) + n) / len(g) for g, c, n in zip(groups, people, unnamed))
             need(share <= self.reached.get("largest_share", 1) + 1e-6, f"one person has {share:.4g} of a group")
+            own = max(Counter(filter(None, cells)).values(), default=0)
+            need(own <= self.promise.get("most_rows", own), f"one person has {own} rows, more than stated")
         elif counts is not None: later.append("k counts persons, who are not in the table")
         need(k >= max(required, least), f"k is {k}, and {max(required, least)} is required or stated")
         need(least >= required, "the stated k is less than the required one")

@@ -149,6 +149,9 @@ def _restated(facts: dict[str, Any], chance: random.Random) -> str:
     if chance.random() < 0.2:
         told.pop("quasi_identifiers", None)
         return "no list"
+    if chance.random() < 0.1:
+        told["most_rows"] = chance.choice([None, 0, 1, 3, "x"])
+        return "rows of a person"
     if chance.random() < 0.3:
         k = chance.choice([None, 0, 1, 4, 5, 1000, "x"])
         told.update({"reached_together": {"k": k}} if k != 5 else {"earlier_releases": chance.choice([0, 1, "x"])})

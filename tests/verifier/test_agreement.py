@@ -316,3 +316,14 @@ def test_a_release_with_earlier_ones_states_its_k_with_them(
     without = {"required": {}, "reached": {}, "reached_together": {"k": 5}}
     code, said = judged(other, tmp_path / "here", lambda facts: facts.update(without))
     assert (code, said) == (1, ["a k is stated as reached, and none is promised"])
+
+
+@needs_node
+@pytest.mark.parametrize("most", [3, 4, 1, 0, "x", None])
+def test_no_hashed_person_has_more_rows_than_stated(bases: list[Base], tmp_path: Path, most: Any) -> None:
+    """Every person has three rows, in the table as hashes."""
+    base = next(b for b in bases if b.folder.name == "hashed")
+    code, said = judged(base, tmp_path / "here", lambda facts: facts.update(most_rows=most))
+    wanted = [f"one person has 3 rows, stated at most {most}"] if isinstance(most, int) and most < 3 else []
+    assert said == (wanted if isinstance(most, int) else ["the promise states 'most_rows' in a form that cannot be read"])
+    assert (code == 1) == bool(said)

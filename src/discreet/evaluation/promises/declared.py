@@ -260,7 +260,7 @@ _SHAPE: dict[str, Any] = {
     "output": _text,
     "identifiers": _text,
     "k_counts": _text,
-    **dict.fromkeys(("rows", "cells", "earlier_releases"), _whole),
+    **dict.fromkeys(("rows", "cells", "earlier_releases", "most_rows"), _whole),
     "quasi_identifiers": [_text],
     "labels": {"*": {"*": [_text]}},
     "kept": {"columns": [_text], "k": _whole, "unique": _share},

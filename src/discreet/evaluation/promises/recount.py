@@ -171,7 +171,7 @@ class _Count:
             self.failures.append(f"{said} and the {min(k, reached)} of this table alone")
 
     def persons(self, whose: pa.ChunkedArray, classes: IntArray) -> None:
-        """Count persons by their hashed identifiers: k, and the largest share of one person's rows in a group.
+        """Count persons by their hashed identifiers: k, the most rows of one, and their largest share of a group.
 
         Rows without one may be anyone's: they are no further person, and may all belong to the one with most rows.
         """
@@ -186,6 +186,9 @@ class _Count:
         stated = self.reached.get("largest_share")
         if stated is not None and share > stated + _SLACK:
             self.failures.append(f"one person has {share:.4g} of the rows of a group, stated at most {stated}")
+        own = int(np.bincount(marks[named]).max(initial=0))
+        if own > self.facts.get("most_rows", own):
+            self.failures.append(f"one person has {own} rows, stated at most {self.facts['most_rows']}")
 
     def kept(self, groups: IntArray, stated: Mapping[str, Any]) -> None:
         """Count the groups that someone sees who also knows the columns that were passed on."""
