@@ -565,6 +565,10 @@ class Account:  # its chain is followed, and its rules are checked line by line
             need(self.has(str(named.get("head"))), f"the account has not the line that the file names: {CUT}")
         need(number is not None, "the account does not know this file")
         entry, central = self.entries[number - 1], guarantee["model"] == "central"
+        if central or (guarantee["unit"] == "one row" and guarantee["model"] in ("metric", "local")):
+            noun, unit = declared_unit(guarantee["domain"] if guarantee["unit"] != "one row" else None)
+            here = None if self.opened["unit"] == "row" else next(iter(self.opened["unit"].values()))
+            need(unit.get(noun) == here, "the account protects another unit than the release")
         need("withdrawn" not in entry, f"entry {number} was withdrawn: nobody was to receive this file")
         alike = entry["terms"] == (None if central else terms_of(guarantee)) and entry["seeded"] >= guarantee["seeded"]
         need(alike, f"entry {number} states other terms")

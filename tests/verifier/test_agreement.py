@@ -18,8 +18,9 @@ import pytest
 
 from chromium_browser import opened
 from command_line import output, printed
-from discreet import Domain
+from discreet import Account, Domain, GridSynopsis, Person
 from discreet.anonymity import DensityTree
+from discreet.metric import NDLaplace
 from discreet.reporting import verify
 from evidence_damage import PLACE, Case, PageProgram, compare, damaged, given_files, independent, reseal
 from evidence_releases import Base, make
@@ -260,10 +261,7 @@ def test_a_row_without_a_hash_is_no_further_person(tmp_path: Path) -> None:
 
 
 def judged(base: Base, folder: Path, change: Any = None, account: str | None = None) -> tuple[int, list[str]]:
-    """Change the parameters of a table and seal it again; return the code and contradictions of `discreet verify`.
-
-    The other two programs must agree with it, check by check.
-    """
+    """Change the parameters of a table, seal it again, and ask all programs."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(base.folder, folder)
     if change is not None:
@@ -271,7 +269,11 @@ def judged(base: Base, folder: Path, change: Any = None, account: str | None = N
         change(facts["parameters"])
         reseal(folder / "safe.csv.guarantee.json", facts)
         (folder / "safe.csv.signature.json").unlink(missing_ok=True)
-    case = Case(folder, ["safe.csv"], None, account, [], [], [])
+    return agreed(Case(folder, ["safe.csv"], None, account, [], [], []))
+
+
+def agreed(case: Case) -> tuple[int, list[str]]:
+    """Return the code and contradictions of `discreet verify`, with which the other programs must agree."""
     wrong, theirs, ours = compare(case)
     page = PageProgram()
     wrong += page.differences(case, theirs)
@@ -327,3 +329,27 @@ def test_no_hashed_person_has_more_rows_than_stated(bases: list[Base], tmp_path:
     wanted = [f"one person has 3 rows, stated at most {most}"] if isinstance(most, int) and most < 3 else []
     assert said == (wanted if isinstance(most, int) else ["the promise states 'most_rows' in a form that cannot be read"])
     assert (code == 1) == bool(said)
+
+
+@needs_node
+def test_an_account_knows_releases_of_its_own_unit_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anyone can write lines of another unit into a chain: they are charged, and the unit is not protected."""
+    columns: dict[str, Any] = {"user": {"role": "person"}, "x": (0, 1)}
+    domains = {"row": Domain({"x": (0, 1)}), "user": Domain(columns, unit=Person("user", rows=8))}
+    domains["other"] = Domain({"other": {"role": "person"}, "x": (0, 1)}, unit=Person("other", rows=8))
+    rows = pa.table({"user": ["a", "b"] * 9, "other": ["a", "b"] * 9, "x": [0.1, 0.7] * 9})
+    monkeypatch.setattr(Account, "_check_unit", lambda self, unit: None)
+    made, noisy = {}, NDLaplace(domain=domains["row"])
+    for name in domains:
+        account = Account.create(tmp_path / f"{name}.account", dataset="patients", unit=domains[name].unit, epsilon=9)
+        for kind, domain in domains.items():
+            file = made[name, kind] = f"{name}.{kind}.parquet"
+            GridSynopsis(epsilon=1, domain=domain, rule=2, ledger=account).fit(rows).synopsis_.save(tmp_path / file)
+        made[name, "noisy"] = f"{name}.csv"
+        booking = account.reserve("perturb", promise=noisy.fit().guarantee_)
+        noisy.transform_file(rows.select(["x"]), tmp_path / f"{name}.csv", booking=booking)
+    monkeypatch.undo()
+    for (name, kind), file in made.items():
+        _, said = agreed(Case(tmp_path, [file], None, f"{name}.account", [], [], []))
+        fits = name == kind or (name, kind) == ("row", "noisy")
+        assert not said if fits else "the account 'patients' protects one" in said[0], (name, kind, said)
