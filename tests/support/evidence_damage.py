@@ -222,7 +222,8 @@ def _account(case: Case, name: str, chance: random.Random) -> str:
     if how == "twice":
         events.append(dict(chance.choice(events)))
     elif how == "withdrawn":
-        events.append({"after": "", "kind": "note", "entry": 1, "text": "withdrawn", "when": "later", "who": "x"})
+        text = chance.choice(["withdrawn", "withdrawn (was only the draft)"])
+        events.append({"after": "", "kind": "note", "entry": 1, "text": text, "when": "later", "who": "x"})
     else:
         where = edited(events, chance)
     after, made = "0" * 64, []

@@ -353,3 +353,12 @@ def test_an_account_knows_releases_of_its_own_unit_alone(tmp_path: Path, monkeyp
         _, said = agreed(Case(tmp_path, [file], None, f"{name}.account", [], [], []))
         fits = name == kind or (name, kind) == ("row", "noisy")
         assert not said if fits else "the account 'patients' protects one" in said[0], (name, kind, said)
+
+
+@needs_node
+def test_a_note_about_a_withdrawal_is_none(bases: list[Base], tmp_path: Path) -> None:
+    shutil.copytree(next(b for b in bases if b.folder.name == "again").folder, tmp_path / "here")
+    case, account = Case(tmp_path / "here", ["safe.csv"], None, "a.account", [], [], []), Account(tmp_path / "here" / "a.account")
+    for text, code in (("withdrawn (was only the draft)", 0), ("withdrawn", 1), ("withdrawn by mistake", 1)):
+        account.annotate(1, text)
+        assert (agreed(case)[0], account.entries[0].withdrawn) == (code, bool(code))
