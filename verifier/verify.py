@@ -430,7 +430,7 @@ class Table:  # with its promise: roles, groups, and what is counted again
         elif counts is not None: later.append("k counts persons, who are not in the table")
         need(k >= max(required, least), f"k is {k}, and {max(required, least)} is required or stated")
         need(least >= required, "the stated k is less than the required one")
-        good = self.together is None or required <= self.together <= min(k, least)
+        good = self.together is None or required <= self.together <= (k if reached is None else reached)
         need(good, f"k with earlier releases is {self.together}: less than required, or more than this table has")
         return k
     def numbered(self, name):  # sensitive values in order, missing ones last; whether they are numbers, dates or times

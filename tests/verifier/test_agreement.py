@@ -327,7 +327,9 @@ def test_no_hashed_person_has_more_rows_than_stated(bases: list[Base], tmp_path:
     base = next(b for b in bases if b.folder.name == "hashed")
     code, said = judged(base, tmp_path / "here", lambda facts: facts.update(most_rows=most))
     wanted = [f"one person has 3 rows, stated at most {most}"] if isinstance(most, int) and most < 3 else []
-    assert said == (wanted if isinstance(most, int) else ["the promise states 'most_rows' in a form that cannot be read"])
+    assert said == (
+        wanted if isinstance(most, int) else ["the promise states 'most_rows' in a form that cannot be read"]
+    )
     assert (code == 1) == bool(said)
 
 
@@ -358,7 +360,10 @@ def test_an_account_knows_releases_of_its_own_unit_alone(tmp_path: Path, monkeyp
 @needs_node
 def test_a_note_about_a_withdrawal_is_none(bases: list[Base], tmp_path: Path) -> None:
     shutil.copytree(next(b for b in bases if b.folder.name == "again").folder, tmp_path / "here")
-    case, account = Case(tmp_path / "here", ["safe.csv"], None, "a.account", [], [], []), Account(tmp_path / "here" / "a.account")
+    case, account = (
+        Case(tmp_path / "here", ["safe.csv"], None, "a.account", [], [], []),
+        Account(tmp_path / "here" / "a.account"),
+    )
     for text, code in (("withdrawn (was only the draft)", 0), ("withdrawn", 1), ("withdrawn by mistake", 1)):
         account.annotate(1, text)
         assert (agreed(case)[0], account.entries[0].withdrawn) == (code, bool(code))

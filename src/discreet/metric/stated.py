@@ -40,22 +40,21 @@ def restated(promise: Guarantee) -> dict[str, Any] | None:
     numeric, named = bool(numeric_names(domain)), [c.name for c in domain if isinstance(c, Categorical)]
     prices: Mapping[str, Any] = facts["category_epsilon"] if named else {}
     by_category = sum(_number(prices[column]) for column in named)
-    words, price, more = "", 0.0 if not numeric else None, dict[str, Any]()
+    words, price, more = "", None if numeric else 0.0, {}
     if numeric and kind in _AT_DISTANCE:
         radius = float(facts["radius"])
         words = _AT_DISTANCE[kind].apart(radius)
         far, rounding = float(facts["diameter"]), float(facts["rounding"])
         sizes = [c for d, c in _sizes(kind, facts, domain) if math.isclose(far, d, rel_tol=1e-9)]
-        more["epsilon_at_diameter"] = float(promise.spent) * max(far / radius, 1.0)
+        level = float(promise.spent) * max(far / radius, 1.0)
         if name == kind:
             price, rate = float(facts["rate"]) * radius, float(facts["noise_rate"])
             rate *= 2 if facts["remap"] == "resample" else 1
-            more["epsilon_at_diameter"] = rate * (far + rounding)
-            sizes = [c for c in sizes if math.isclose(rounding, c, rel_tol=1e-4)]  # itself rounded, to 1/65536 of a step
-            if not math.isclose(price, rate * (radius + rounding), rel_tol=1e-9):
-                raise ValueError("the rate of the noise is not that of the promise")
+            level, sizes = rate * (far + rounding), [c for c in sizes if math.isclose(rounding, c, rel_tol=1e-4)]
+            sizes *= math.isclose(price, rate * (radius + rounding), rel_tol=1e-9)
         if not sizes:
-            raise ValueError("the diameter is not that of the domain, or the rounding not that of the lattice")
+            raise ValueError("rate, diameter or rounding is not that of the promise, the domain or the lattice")
+        more = {"epsilon_at_diameter": level}
     elif numeric and kind == "ElasticLaplace":
         words = elastic_neighbours(float(promise.ledger[0].amount), facts["min_people"])
     elif numeric:

@@ -245,28 +245,23 @@ def _whole(value: Any) -> bool:
 
 
 _REACHED: dict[str, Any] = {
-    "k": _whole,
-    "probabilistic_k": _whole,
+    **dict.fromkeys(("k", "probabilistic_k", "k_of_rows"), _whole),
     "l": {"*": _level},
     "t": {"*": _number},
     "l_kind": _diversity,
     "t_kind": {"*": _text},
     "largest_share": _share,
-    "k_of_rows": _whole,
     "k_by_columns": {"least": _whole, "columns": [[_text]]},
 }
 #: Fields of an anonymous table's promise. Each may be absent; "*" stands for any name, [x] for a list of x.
 _SHAPE: dict[str, Any] = {
-    "output": _text,
-    "identifiers": _text,
-    "k_counts": _text,
+    **dict.fromkeys(("output", "identifiers", "k_counts"), _text),
     **dict.fromkeys(("rows", "cells", "earlier_releases", "most_rows"), _whole),
     "quasi_identifiers": [_text],
     "labels": {"*": {"*": [_text]}},
     "kept": {"columns": [_text], "k": _whole, "unique": _share},
     "required": {
-        "k": _whole,
-        "probabilistic_k": _whole,
+        **dict.fromkeys(("k", "probabilistic_k"), _whole),
         "l": {"kind": _diversity, "least": _number, "c": _number, "counts": _text},
         "t": {"kind": _text, "most": _number, "counts": _text},
         "k_by_columns": _REACHED["k_by_columns"],

@@ -160,15 +160,16 @@ class _Count:
                     "number of rows of the smallest group"
                 )
         k = found.get("k", rows)
+        most = k if stated is None else stated
         shown = str(k) if "k" in found else f"at most {k}"
         if k < least:
             said = f"required {required}" if k < required else f"stated as reached {least}"
             self.failures.append(f"k is {shown}, {said}")
         elif reached < required:
             self.failures.append(f"k is stated as reached {reached}, required {required}")
-        elif not required <= (together := (facts.get("reached_together") or {}).get("k", required)) <= min(k, reached):
+        elif not required <= (together := facts.get("reached_together", {"k": required})["k"]) <= most:
             said = f"k with earlier releases is stated as {together}, which is not between the required {required}"
-            self.failures.append(f"{said} and the {min(k, reached)} of this table alone")
+            self.failures.append(f"{said} and the {most} of this table alone")
 
     def persons(self, whose: pa.ChunkedArray, classes: IntArray) -> None:
         """Count persons by their hashed identifiers: k, the most rows of one, and their largest share of a group.

@@ -35,11 +35,10 @@ def _misstated(promise: Guarantee) -> Iterator[str]:
     elif _unknown(promise) and "epsilon_at_diameter" in promise.parameters and "epsilon_at_diameter" not in expected:
         yield "not checkable: epsilon_at_diameter does not follow from what else is stated"
     for name, right in expected.items():
-        stated = getattr(promise, name, promise.parameters.get(name))
-        if name in ("epsilon", "epsilon_at_diameter"):
+        stated: Any = getattr(promise, name, promise.parameters.get(name))
+        if what := {"epsilon": "categories", "epsilon_at_diameter": "diameter"}.get(name):
             if not math.isclose(float(stated), right, rel_tol=1e-9):
-                what = "rate and the categories" if name == "epsilon" else "rate and the diameter"
-                yield f"{name} is {float(stated):.6g}, and the {what} that are stated cost {right:.6g}"
+                yield f"{name} is {float(stated):.6g}, and the rate and the {what} that are stated cost {right:.6g}"
         elif stated != right:
             verb = "are" if name == "neighbours" else "is"
             yield f"the {name} {verb} {stated[:200]!r}, and the rest of the promise says {right!r}"
