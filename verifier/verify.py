@@ -74,6 +74,8 @@ def named(text, form): return dict.fromkeys(text.split(), form)
 
 GROUPS = {"least": "whole", "columns": [["text"]], "*": "any"}
 K_RULES = {"k?": "whole|null", "probabilistic_k?": "whole", "k_by_columns?": GROUPS, "*": "any"}
+REACHED = {**K_RULES, "largest_share?": "share", "k_of_rows?": "whole", "l?": {"*": "number|infinite"}, "l_kind?": "diversity",
+           "t?": {"*": "number"}, "t_kind?": {"*": "text"}}
 SIGNED = [{"name": "text", "sha256": "hash"}]
 SHAPES = {
     "guarantee": {
@@ -84,15 +86,13 @@ SHAPES = {
     "domain": {"named": "bool", **named("unit? functions? impossible? rules?", "any"),
         "columns": {"*": {"role": "role", "missing": "missing", "categories?": "distinct", "*": "any"}}},
     "parameters": {  # of anonymous tables
-        **named("output? identifiers? k_counts?", "text"), **named("rows? cells?", "whole"), "*": "any",
+        **named("output? identifiers? k_counts?", "text"), **named("rows? cells? earlier_releases? most_rows?", "whole"), "*": "any",
         "quasi_identifiers?": ["text"], "labels?": {"*": {"*": ["text"]}},
         "kept?": {"columns": ["text"], "k?": "whole|null", "unique?": "share", "*": "any"},
         "required?": {
             **K_RULES, "l?": {"kind?": "diversity", **named("least? c?", "number"), "counts?": "text", "*": "any"},
             "t?": {"most?": "number", **named("kind? counts?", "text"), "*": "any"}},
-        "reached?": {
-            **K_RULES, "largest_share?": "share", "k_of_rows?": "whole", "l?": {"*": "number|infinite"}, "l_kind?": "diversity",
-            "t?": {"*": "number"}, "t_kind?": {"*": "text"}}},
+        "reached?": REACHED, "reached_together?": {**REACHED, "k": "whole"}},
     "page": {
         "format": "words", "format_version": "one", **named("file file_sha256 language reported_by given shown", "text"),
         **named("bytes kind digest made_by", "any"), "promise": named("model epsilon rho delta unit plain", "any"),
@@ -150,8 +150,9 @@ def checked_guarantee(value):
     need(value["epsilon"] in (None, "inf") or value["epsilon"] >= 0, "epsilon is negative")
     if value["domain"] is not None: fits(value["domain"], SHAPES["domain"], "the declaration of columns")
     if value["model"] == "syntactic":
-        kept = fits(value["parameters"], SHAPES["parameters"], "what the table keeps").get("kept", {})
-        need(("k" in kept) == ("unique" in kept), "kept states one of k and unique")
+        facts = fits(value["parameters"], SHAPES["parameters"], "what the table keeps")
+        need(("k" in facts.get("kept", {})) == ("unique" in facts.get("kept", {})), "kept states one of k and unique")
+        need("reached_together" in facts or "earlier_releases" not in facts, "it has no k with its earlier releases")
     return value
 def guarantee_file(data, alone=False):
     found = parsed(data)
@@ -336,6 +337,7 @@ class Table:  # with its promise: roles, groups, and what is counted again
         self.declared, self.unit = domain.get("columns", {}), domain.get("unit")
         self.mark, self.rows = part(self.promise, "csv").get("decimal", "."), len(next(iter(columns.values())))
         self.required, self.reached, self.passed_on = (part(self.promise, n) for n in ("required", "reached", "kept"))
+        self.together = part(self.promise, "reached_together").get("k")
         role = {name: declared["role"] for name, declared in self.declared.items()}
         self.people = [name for name in columns if role.get(name) in ("identifier", "person")]
         if guarantee["model"] != "syntactic": return
@@ -382,7 +384,7 @@ class Table:  # with its promise: roles, groups, and what is counted again
             need(not odd and apart[0] in (None, apart[1]), "another kind of k is stated as reached than is promised")
             if "k_by_columns" in required: told = self.recount_by_columns(required["k_by_columns"])
             if required.get("k") is None:
-                need(self.reached.get("k") is None, "a k is stated as reached, and none is promised")
+                need(self.reached.get("k") is self.together is None, "a k is stated as reached, and none is promised")
                 if "probabilistic_k" in required: later.append("k holds with a probability: it cannot be counted")
             if any(required.get(rule) not in (None, {}) for rule in ("k", "l", "t")):
                 need(quasi, "k, l or t is promised, and the table has none of its quasi-identifiers")
@@ -423,9 +425,13 @@ class Table:  # with its promise: roles, groups, and what is counted again
             k, unnamed = min(map(len, people)), [len(g) - sum(c.values()) for g, c in zip(groups, people)]
             share = max((max(c.values(), default=0) + n) / len(g) for g, c, n in zip(groups, people, unnamed))
             need(share <= self.reached.get("largest_share", 1) + 1e-6, f"one person has {share:.4g} of a group")
+            own = max(Counter(filter(None, cells)).values(), default=0)
+            need(own <= self.promise.get("most_rows", own), f"one person has {own} rows, more than stated")
         elif counts is not None: later.append("k counts persons, who are not in the table")
         need(k >= max(required, least), f"k is {k}, and {max(required, least)} is required or stated")
         need(least >= required, "the stated k is less than the required one")
+        good = self.together is None or required <= self.together <= (k if reached is None else reached)
+        need(good, f"k with earlier releases is {self.together}: less than required, or more than this table has")
         return k
     def numbered(self, name):  # sensitive values in order, missing ones last; whether they are numbers, dates or times
         cells, declared = self.columns[name], self.declared.get(name, {})
@@ -559,6 +565,10 @@ class Account:  # its chain is followed, and its rules are checked line by line
             need(self.has(str(named.get("head"))), f"the account has not the line that the file names: {CUT}")
         need(number is not None, "the account does not know this file")
         entry, central = self.entries[number - 1], guarantee["model"] == "central"
+        if central or (guarantee["unit"] == "one row" and guarantee["model"] in ("metric", "local")):
+            noun, unit = declared_unit(guarantee["domain"] if guarantee["unit"] != "one row" else None)
+            here = None if self.opened["unit"] == "row" else next(iter(self.opened["unit"].values()))
+            need(unit.get(noun) == here, "the account protects another unit than the release")
         need("withdrawn" not in entry, f"entry {number} was withdrawn: nobody was to receive this file")
         alike = entry["terms"] == (None if central else terms_of(guarantee)) and entry["seeded"] >= guarantee["seeded"]
         need(alike, f"entry {number} states other terms")
@@ -576,8 +586,9 @@ def terms_of(guarantee):  # which is not of the central model: its terms, as an 
     facts, spent = guarantee["parameters"], exact(guarantee["spent"])
     told = {"model": guarantee["model"], "unit": guarantee["unit"]}
     if guarantee["model"] == "syntactic":
-        rules = part(facts, "required")
-        return {**told, "k": facts.get("reached", rules).get("k"), "rules": rules, "earlier": facts.get("earlier_releases", 0)}
+        rules, stated = part(facts, "required"), [part(facts, n).get("k") for n in ("reached", "reached_together")]
+        k = min((k for k in stated if k is not None), default=None) if "reached" in facts else rules.get("k")
+        return {**told, "k": k, "rules": rules, "earlier": facts.get("earlier_releases", 0)}
     need(spent != math.inf, "without privacy it exceeds every account")
     told["epsilon"] = str(spent)
     if guarantee["model"] != "metric": return {**told, "delta": str(exact(guarantee["delta"]))}

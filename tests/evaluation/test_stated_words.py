@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -18,6 +20,7 @@ from evidence_damage import independent
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 ROWS = {"who": [str(i // 4) for i in range(80)], "age": [20.0 + i % 40 for i in range(80)], "sex": ["f", "m"] * 40}
+DAYS = (datetime.date(2020, 1, 1), datetime.date(2026, 12, 31))
 COLUMNS: dict[str, Any] = {"age": (0, 120), "sex": ["f", "m"]}
 Facts = dict[str, Any]
 
@@ -76,6 +79,25 @@ def _radius(facts: Facts) -> None:
     facts["parameters"]["radius"] = 1.0
 
 
+def walked() -> Facts:
+    places = dc.metric.NDLaplace(epsilon=1, radius=0.1, domain={"x": (0, 1), "y": (0, 1)}, random_state=5)
+    made = dc.metric.Trajectory(places, threshold=0.8, test_epsilon=0.25, budget=4)
+    facts: Facts = made.report(pa.table({"x": [0.5] * 4, "y": [0.5] * 4})).guarantee.to_dict()
+    return facts
+
+
+def _short(facts: Facts) -> None:
+    told = facts["parameters"]
+    told["diameter"], told["epsilon_at_diameter"] = 0.01, told["noise_rate"] * (0.01 + told["rounding"])
+
+
+def _coarse(facts: Facts) -> None:
+    """A price that holds if rounding moved places far apart, which it does not."""
+    told = facts["parameters"]
+    told["rounding"], told["noise_rate"] = 1e6, 4 / (0.1 + 1e6)
+    told["epsilon_at_diameter"] = told["noise_rate"] * (1 + 1e6)
+
+
 @pytest.mark.parametrize(
     ("facts", "edit", "said"),
     [
@@ -91,6 +113,12 @@ def _radius(facts: Facts) -> None:
         (perturbed, _radius, "contradict each other"),
         (perturbed, lambda f: f.update(model="local", neighbours="any two values of one user"), "the model is 'local'"),
         (perturbed, lambda f: f["parameters"].update(noise_rate=1.0), "contradict each other"),
+        (perturbed, lambda f: f["parameters"].update(epsilon_at_diameter=0.5), "epsilon_at_diameter is 0.5, and the"),
+        (perturbed, lambda f: f["parameters"].pop("epsilon_at_diameter"), "contradict each other"),
+        (perturbed, _short, "contradict each other"),
+        (perturbed, _coarse, "contradict each other"),
+        (walked, lambda f: f["parameters"].update(epsilon_at_diameter=0.5), "epsilon_at_diameter is 0.5, and the"),
+        (walked, lambda f: f["parameters"].update(diameter=1e-3), "contradict each other"),
         (perturbed, lambda f: f["parameters"].update(mechanism="Mine"), "not checkable: unit and neighbours"),
         (perturbed, lambda f: f["parameters"].pop("category_epsilon"), "contradict each other, or cannot be read"),
     ],
@@ -103,7 +131,7 @@ def test_a_promise_that_contradicts_itself_is_found(
     edit(stated)
     found = misstated(Guarantee.from_dict(stated))
     assert any(said in text for text in found), found
-    if facts is not perturbed:  # what the independent verifier derives too
+    if facts not in (perturbed, walked):  # what the independent verifier derives too
         v = independent()
         with pytest.raises(v.Wrong):
             v.check_words(v.parsed(json.dumps(stated)))
@@ -135,6 +163,15 @@ def test_older_promises_agree_with_themselves(path: Path) -> None:
     [
         dc.metric.NDLaplace(epsilon=1, domain={"x": (0, 1)}, remap="resample"),
         dc.metric.NDLaplace(epsilon=float("inf"), domain={"x": (0, 1)}),
+        dc.metric.NDLaplace(epsilon=1, domain={"x": (0, 3), "y": (5, 1e6)}, scaling=[0.7, 31], step=0.001),
+        dc.metric.NDLaplace(epsilon=1, domain={"x": (0, 3), "y": (5, 9)}, scaling=[[1, 0.3], [0.2, 2]]),
+        dc.metric.NDLaplace(epsilon=1, radius=30, domain={"day": DAYS, "pay": (0, 9.5)}, scaling="none", remap="clip"),
+        dc.metric.NDLaplace(epsilon=1, radius=0.2, domain={"day": DAYS, "pay": (0, 9.5)}, remap="grid"),
+        dc.metric.NDLaplace(epsilon=1e-9, radius=0.2, domain={"pay": (0, 9.5)}),
+        dc.metric.SphericalLaplace(epsilon=0.7, domain={"lon": (0, 90), "lat": (40, 50)}, step=0.01, remap="grid"),
+        dc.metric.SphericalLaplace(
+            epsilon=float("inf"), domain={"o": (9, 80), "n": (-50, -40)}, latitude="n", longitude="o"
+        ),
         dc.metric.NDLaplace(epsilon=1, domain={"sex": ["f", "m"]}, category_epsilon=0.3),
         dc.metric.SphericalLaplace(epsilon=0.7, radius=300, domain={"lat": (40, 50), "lon": (0, 9)}),
         dc.metric.Piecewise(epsilon=1.1, domain={"x": (0, 1), "y": (0, 1), "z": ["a", "b"]}, category_epsilon=0.3),
@@ -143,3 +180,10 @@ def test_older_promises_agree_with_themselves(path: Path) -> None:
 )
 def test_every_mechanism_states_what_its_parameters_say(mechanism: Any) -> None:
     assert misstated(mechanism.fit().guarantee_) == []
+
+
+def test_a_level_that_follows_from_a_density_is_not_checkable() -> None:
+    """The map is not in the guarantee; a level that rests on it alone is not said to hold."""
+    square = dc.Domain.box([0, 0], [8, 8])
+    made = dc.metric.ElasticLaplace(2, 10, square, density=np.ones((8, 8)), cells=64, scaling="none")
+    assert [text[:13] for text in misstated(made.fit().guarantee_)] == ["not checkable"]

@@ -128,7 +128,7 @@ def _promise(case: Case, name: str, chance: random.Random) -> str:
         where += f" and {_restated(facts, chance)}"
     sealed = chance.random() < 0.8
     if sealed:
-        _reseal(case, name, facts)
+        reseal(place, facts)
     else:
         place.write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return f"edit {name}: {where}{', sealed again' if sealed else ''}"
@@ -149,6 +149,13 @@ def _restated(facts: dict[str, Any], chance: random.Random) -> str:
     if chance.random() < 0.2:
         told.pop("quasi_identifiers", None)
         return "no list"
+    if chance.random() < 0.1:
+        told["most_rows"] = chance.choice([None, 0, 1, 3, "x"])
+        return "rows of a person"
+    if chance.random() < 0.3:
+        k = chance.choice([None, 0, 1, 4, 5, 1000, "x"])
+        told.update({"reached_together": {"k": k}} if k != 5 else {"earlier_releases": chance.choice([0, 1, "x"])})
+        return "together"
     least, part = chance.choice([0, 1, 2, 9]), [[each] for each in quasi or ["age"]]
     rules: dict[str, Any] = {
         "k": chance.choice([None, least]), "l": {"least": least}, "t": {"most": chance.choice([0.0, 0.5, 1.0])},
@@ -163,13 +170,14 @@ def _restated(facts: dict[str, Any], chance: random.Random) -> str:
     return "rules"
 
 
-def _reseal(case: Case, name: str, facts: dict[str, Any]) -> None:
+def reseal(place: Path, facts: dict[str, Any]) -> None:
+    """Write a guarantee with the seal of its table, as anyone can."""
     head = {field: value for field, value in facts.items() if field != "digest"}
     text = json.dumps(head, sort_keys=True, separators=(",", ":")).encode()
-    payload = (case.folder / name.removesuffix(".guarantee.json")).read_bytes()
+    payload = place.with_name(place.name.removesuffix(".guarantee.json")).read_bytes()
     if "digest" in facts:
         facts["digest"] = "sha256:" + hashlib.sha256(len(text).to_bytes(8, "big") + text + payload).hexdigest()
-    (case.folder / name).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    place.write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _rows(case: Case, name: str, chance: random.Random) -> str:
@@ -193,8 +201,8 @@ def _rows(case: Case, name: str, chance: random.Random) -> str:
             lines[at] = mark.join(parts[0]) + (b"\r\n" if lines[at].endswith(b"\r\n") else b"\n")
     place.write_bytes(b"".join(lines))
     if chance.random() < 0.8:
-        promise = f"{name}.guarantee.json"
-        _reseal(case, promise, json.loads((case.folder / promise).read_bytes()))
+        promise = case.folder / f"{name}.guarantee.json"
+        reseal(promise, json.loads(promise.read_bytes()))
     return f"rows of {name}: {how}"
 
 
@@ -214,7 +222,8 @@ def _account(case: Case, name: str, chance: random.Random) -> str:
     if how == "twice":
         events.append(dict(chance.choice(events)))
     elif how == "withdrawn":
-        events.append({"after": "", "kind": "note", "entry": 1, "text": "withdrawn", "when": "later", "who": "x"})
+        text = chance.choice(["withdrawn", "withdrawn (was only the draft)"])
+        events.append({"after": "", "kind": "note", "entry": 1, "text": text, "when": "later", "who": "x"})
     else:
         where = edited(events, chance)
     after, made = "0" * 64, []

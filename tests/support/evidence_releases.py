@@ -7,6 +7,7 @@ import random
 from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from command_line import output
 
@@ -111,13 +112,13 @@ def make(folder: Path, only: Container[str] = (), seed: int = 0) -> list[Base]:
     (folder / "secret").write_text("a secret of many letters", encoding="utf-8")
     found = []
 
-    def released(name: str, verb: str, table: dict[str, bool], *words: object, suffix: str = "csv", page: bool = True,
+    def released(name: str, verb: str, table: dict[str, Any], *words: object, suffix: str = "csv", page: bool = True,
                  sign: bool = True, account: tuple[object, ...] = ()) -> None:  # fmt: skip
         place = folder / name
         if only and name not in only:
             return
         place.mkdir()
-        data, schema = _table(folder, name, **table, seed=seed)
+        data, schema = _table(folder, name, **{"seed": seed, **table})
         more: list[object] = ["--report", place / "page.html"] if page else []
         if sign:
             more += ["--sign", key]
@@ -132,6 +133,7 @@ def make(folder: Path, only: Container[str] = (), seed: int = 0) -> list[Base]:
         found.append(Base(place, files, "page.html" if page else None, "a.account" if account else None))
 
     central, raw = {"anonymous": False}, {}
+    again = ("-k", 4, "--history", folder / "history", "--on-conflict", "suppress")
     released("grid", "synopsis", central, "--epsilon", 1, "--columns", "age,pay", suffix="parquet",
              account=("--epsilon", 3))  # fmt: skip
     released("tree", "synopsis", {**central, "persons": True}, "--epsilon", 1, "--person-rows", 3, "--method", "tree",
@@ -150,6 +152,8 @@ def make(folder: Path, only: Container[str] = (), seed: int = 0) -> list[Base]:
     released("noisy-german", "perturb", {**central, "german": True}, "--epsilon", 1, "--radius", 0.1,
              "--category-epsilon", 1, "--remap", "clip", sign=False)  # fmt: skip
     released("cells", "anonymize", raw, "-k", 5, account=("--epsilon", 1))
+    released("first", "anonymize", raw, *again, page=False)
+    released("again", "anonymize", {"seed": seed + 1}, *again, account=("--epsilon", 1))
     released("missing", "anonymize", {"missing": True}, "-k", 4, "--l", 2)
     released("bounds", "anonymize", {"missing": True}, "-k", 4, "--bounds", sign=False)
     released("german", "anonymize", {"german": True}, "-k", 5, "--t", 0.6, "--csv-dialect", "excel-de")

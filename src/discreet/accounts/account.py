@@ -231,7 +231,7 @@ class Account(Standing):
             raise InvalidType("artifact", type(artifact).__name__, "a release with a guarantee", "artifact=synopsis")
         if promise.digest is None:
             raise InvalidArgument("artifact", "without a seal", "a sealed release", "a saved synopsis")
-        self._check_promise(promise)
+        self.check_promise(promise)
         cost = self.cost_of(promise)
         known = promise.digest in self._fresh().digests
         if known or any(self._chain.knows(head.removeprefix("sha256:")) for head in heads_of(promise.parameters)):
@@ -327,7 +327,7 @@ class Account(Standing):
     def _cost(self, promise: Guarantee | None, epsilon: Any, rho: Any, delta: Any, unit: Any) -> dict[str, Any]:
         """Return the price of a release as a line states it: in the unit of the account, or the terms of a promise."""
         if promise is not None:
-            self._check_promise(promise)
+            self.check_promise(promise)
             return self.cost_of(promise)
         price, share = self._price(epsilon, rho, delta)
         self._check_unit(unit)
@@ -364,7 +364,7 @@ class Account(Standing):
             )
         return Fraction(repr(zcdp_to_epsilon(given, share))), share
 
-    def _check_promise(self, promise: Guarantee) -> None:
+    def check_promise(self, promise: Guarantee) -> None:
         """Refuse a promise with another unit. Anonymous tables and reports of users are listed in any account."""
         if promise.model == "central" or (promise.unit == "one row" and promise.model in ("metric", "local")):
             self._check_unit(unit_of(promise))

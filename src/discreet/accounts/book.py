@@ -37,7 +37,7 @@ class Entry:
     own kind of price is then in ``terms`` (docs/accounts.md). ``state`` is "reserved" until it is published (and
     forever if its program was lost), then "booked"; "answered" has no artifact; "added" was released without the
     account. ``digest`` is the seal of the artifact, ``files`` are further forms of it (name and seal), ``steps`` are
-    the laws of its noise, ``task`` is the digest of the job.
+    the laws of its noise, ``task`` is the digest of the job. ``withdrawn``: a note says that nobody received it.
 
     Examples
     --------
@@ -60,16 +60,12 @@ class Entry:
     notes: tuple[str, ...] = ()
     terms: Mapping[str, Any] | None = None
     files: tuple[tuple[str, str], ...] = ()
+    withdrawn: bool = False
 
     @property
     def model(self) -> str:
         """The model of privacy: "central", or that of the terms."""
         return "central" if self.terms is None else str(self.terms["model"])
-
-    @property
-    def withdrawn(self) -> bool:
-        """True if a note says that nobody received it."""
-        return any(note.startswith(f"{WITHDRAWN} (") for note in self.notes)
 
     @property
     def cost(self) -> str:
@@ -317,7 +313,8 @@ class Totals:
         elif kind == "note":
             entry = self.entries[facts["entry"]]
             said = f"{facts['text']} ({facts['who']}, {facts['when'][:10]})"
-            self.entries[entry.number] = replace(entry, notes=(*entry.notes, said))
+            gone = entry.withdrawn or facts["text"] == WITHDRAWN
+            self.entries[entry.number] = replace(entry, notes=(*entry.notes, said), withdrawn=gone)
         elif kind == "file":
             entry = self.entries[facts["entry"]]
             self.entries[entry.number] = replace(entry, files=(*entry.files, (facts["name"], facts["digest"])))

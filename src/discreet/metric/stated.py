@@ -1,15 +1,18 @@
 """The facts that follow from the parameters of a perturbed table: to compare with what its guarantee states."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from discreet.core import Categorical, Guarantee
+from discreet.core import Box, Categorical, Date, Domain, Guarantee, Time
 from discreet.metric.at_distance import LatticeNoise
 from discreet.metric.elastic.elastic_laplace import elastic_neighbours
+from discreet.metric.geometry.lattice import reading_of, rounding_of
+from discreet.metric.geometry.scaling import declared_scaling
 from discreet.metric.perturber import ANY_NUMBERS, numeric_names, row_neighbours
 from discreet.metric.points.nd_laplace import PointNoise
+from discreet.metric.sphere import globe
 from discreet.metric.sphere.spherical import PlaceNoise
 from discreet.metric.trajectory import TRAJECTORY, trajectory_neighbours
 
@@ -19,7 +22,7 @@ _OF_USERS = "Trajectory of "
 
 
 def restated(promise: Guarantee) -> dict[str, Any] | None:
-    """Return model, unit, neighbours and, if the parameters state it, ε; None if the mechanism is not known here.
+    """Return model, unit, neighbours and, if the parameters state them, levels; None for an unknown mechanism.
 
     Parameters that cannot be read raise a `LookupError`, `TypeError`, `ValueError` or `ArithmeticError`.
 
@@ -37,25 +40,45 @@ def restated(promise: Guarantee) -> dict[str, Any] | None:
     numeric, named = bool(numeric_names(domain)), [c.name for c in domain if isinstance(c, Categorical)]
     prices: Mapping[str, Any] = facts["category_epsilon"] if named else {}
     by_category = sum(_number(prices[column]) for column in named)
-    words, price = "", 0.0 if not numeric else None
+    words, price, more = "", None if numeric else 0.0, {}
     if numeric and kind in _AT_DISTANCE:
         radius = float(facts["radius"])
         words = _AT_DISTANCE[kind].apart(radius)
+        far, rounding = float(facts["diameter"]), float(facts["rounding"])
+        sizes = [c for d, c in _sizes(kind, facts, domain) if math.isclose(far, d, rel_tol=1e-9)]
+        level = float(promise.spent) * max(far / radius, 1.0)
         if name == kind:
-            price = float(facts["rate"]) * radius
-            times = 2 if facts["remap"] == "resample" else 1
-            if not math.isclose(price, float(facts["noise_rate"]) * times * (radius + facts["rounding"]), rel_tol=1e-9):
-                raise ValueError("the rate of the noise is not that of the promise")
+            price, rate = float(facts["rate"]) * radius, float(facts["noise_rate"])
+            rate *= 2 if facts["remap"] == "resample" else 1
+            level, sizes = rate * (far + rounding), [c for c in sizes if math.isclose(rounding, c, rel_tol=1e-4)]
+            sizes *= math.isclose(price, rate * (radius + rounding), rel_tol=1e-9)
+        if not sizes:
+            raise ValueError("rate, diameter or rounding is not that of the promise, the domain or the lattice")
+        more = {"epsilon_at_diameter": level}
     elif numeric and kind == "ElasticLaplace":
         words = elastic_neighbours(float(promise.ledger[0].amount), facts["min_people"])
     elif numeric:
         words = ANY_NUMBERS
         price = int(facts["reported"]) * _number(facts["epsilon_each"]) if kind != "PrivUnit" else None
-    found = {"model": "local" if kind in _LOCAL else "metric", "unit": "one row"}
+    found = {"model": "local" if kind in _LOCAL else "metric", "unit": "one row", **more}
     found["neighbours"] = row_neighbours(words, bool(named))
     if name != kind:
         found |= {"unit": TRAJECTORY, "neighbours": trajectory_neighbours(words)}
     return found if price is None else {**found, "epsilon": price + by_category}
+
+
+def _sizes(kind: str, facts: Mapping[str, Any], domain: Domain) -> Iterator[tuple[float, float]]:
+    """Give the diameter of the box, and the rounding; on the globe for both orders of columns, whose names are free."""
+    columns, step = domain.select(numeric_names(domain)), Fraction(facts["step"])
+    box, told = columns.bounds, facts["scaling"]
+    if kind == "NDLaplace":
+        own = told["kind"] in ("box", "none")
+        scaling = declared_scaling(told["kind"] if own else told.get("units") or told["matrix"], box)
+        reading = reading_of(scaling, [isinstance(c, (Date, Time)) for c in columns])
+        yield scaling.diameter, float(rounding_of(step, scaling.dimension, scaling.diameter, reading))
+        return
+    for order in ([0, 1], [1, 0]):
+        yield globe.diameter(Box(box.lower[order], box.upper[order])), float(globe.rounding_of(round(90 / step)))
 
 
 def _number(text: str) -> float:

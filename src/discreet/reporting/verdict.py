@@ -284,6 +284,7 @@ def _counted(found: Mapping[str, Any]) -> str:
 def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Findings) -> None:
     """Check that all columns are declared, and that bounded numbers are within their bounds."""
     wrong, labels, odd = undeclared(table, promise, domain), legend_of(found), list[str]()
+    free = promise.model in ("metric", "local") and promise.parameters.get("remap") not in _BOUNDED
     for column in domain:
         if column.name not in table.column_names:
             continue
@@ -299,14 +300,12 @@ def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Finding
         elif promise.model != "syntactic" and column.name not in promise.parameters.get("quasi_identifiers", ()):
             read = [reader_of(column)(v) for v in values if v is not None]
             numbers = [v for v in read if v is not None and math.isfinite(v)]
-            free = promise.model in ("metric", "local") and promise.parameters.get("remap") not in _BOUNDED
             if not free and any(not column.low <= v <= column.high for v in numbers):
                 odd.append(f"column {column.name!r} has values outside its bounds")
             elif len(numbers) < len(read):
                 odd.append(f"column {column.name!r} holds a value that is not one of its kind")
     for text in (*wrong, *odd):
         found.add("cells" if text in odd else "domain", False, text)
-    free = promise.model in ("metric", "local") and promise.parameters.get("remap") not in _BOUNDED
     said = "; perturbed numbers may be outside their bounds by design" if free else ""
     if promise.parameters.get("facts"):
         broken = broken_facts(table, domain)

@@ -516,6 +516,7 @@ def _booked(promise: Guarantee, digest: str, book: Account, lines: Collection[st
     if entry.withdrawn:
         return False, f"entry {entry.number} of the account was withdrawn: nobody was to receive this file"
     try:
+        book.check_promise(promise)
         cost = book.cost_of(promise)
     except _UNREADABLE as error:  # its parameters may be anything
         return False, f"the account cannot have been charged for it: {error}"

@@ -307,3 +307,17 @@ def test_looking_at_long_fields_takes_time_by_their_length_alone(tmp_path: Path)
         found = look(propose(file), dc.engines.open(file, dialect=Dialect(delimiter=";")), 3)
         assert time.process_time() - start < 5  # by the square it would be minutes
         assert found.kinds == {"a": "integer"}
+
+
+def test_without_quotes_a_malformed_line_is_one_row(tmp_path: Path) -> None:
+    """As docs/known-limits.md says: an opening quote that is never closed joins all lines after it."""
+    counts, file, schema = {}, tmp_path / "d.csv", tmp_path / "s.toml"
+    file.write_text("age,sex\n5,f\n" + '5,"f\n' + "60,m\n" * 50, encoding="utf-8")
+    for quote in ('"', ""):
+        schema.write_text(f"[source]\nquote = '{quote}'\n[columns]\nage = {{bounds = [0, 100]}}\n"
+                          'sex = {categories = ["f", "m"]}\n', encoding="utf-8")  # fmt: skip
+        domain = dc.Domain.from_toml(schema)
+        counts[quote] = sum(
+            len(columns[0]) for columns in dc.engines.open(file, domain).batches(domain.select(["age"]))
+        )
+    assert (counts['"'], counts[""]) == (2, 52)

@@ -241,40 +241,36 @@ def _diversity(value: Any) -> bool:
 
 
 def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
 
 
+_REACHED: dict[str, Any] = {
+    **dict.fromkeys(("k", "probabilistic_k", "k_of_rows"), _whole),
+    "l": {"*": _level},
+    "t": {"*": _number},
+    "l_kind": _diversity,
+    "t_kind": {"*": _text},
+    "largest_share": _share,
+    "k_by_columns": {"least": _whole, "columns": [[_text]]},
+}
 #: Fields of an anonymous table's promise. Each may be absent; "*" stands for any name, [x] for a list of x.
 _SHAPE: dict[str, Any] = {
-    "output": _text,
-    "identifiers": _text,
-    "k_counts": _text,
-    "rows": _whole,
-    "cells": _whole,
+    **dict.fromkeys(("output", "identifiers", "k_counts"), _text),
+    **dict.fromkeys(("rows", "cells", "earlier_releases", "most_rows"), _whole),
     "quasi_identifiers": [_text],
     "labels": {"*": {"*": [_text]}},
     "kept": {"columns": [_text], "k": _whole, "unique": _share},
     "required": {
-        "k": _whole,
-        "probabilistic_k": _whole,
+        **dict.fromkeys(("k", "probabilistic_k"), _whole),
         "l": {"kind": _diversity, "least": _number, "c": _number, "counts": _text},
         "t": {"kind": _text, "most": _number, "counts": _text},
-        "k_by_columns": {"least": _whole, "columns": [[_text]]},
+        "k_by_columns": _REACHED["k_by_columns"],
     },
-    "reached": {
-        "k": _whole,
-        "probabilistic_k": _whole,
-        "l": {"*": _level},
-        "t": {"*": _number},
-        "l_kind": _diversity,
-        "t_kind": {"*": _text},
-        "largest_share": _share,
-        "k_of_rows": _whole,
-        "k_by_columns": {"least": _whole, "columns": [[_text]]},
-    },
+    "reached": _REACHED,
+    "reached_together": _REACHED,
 }
 #: Fields without which others mean nothing.
-_NEEDED = {"kept": ("columns",), "k_by_columns": ("least", "columns")}
+_NEEDED = {"kept": ("columns",), "k_by_columns": ("least", "columns"), "reached_together": ("k",)}
 
 
 def misshapen(facts: Mapping[str, Any], *, syntactic: bool) -> str:
@@ -284,7 +280,7 @@ def misshapen(facts: Mapping[str, Any], *, syntactic: bool) -> str:
             return str(name).encode("ascii", "backslashreplace").decode()
         if syntactic and not _fits(value, _SHAPE.get(name), name):
             return name
-    return ""
+    return "reached_together" if syntactic and "reached_together" not in facts and "earlier_releases" in facts else ""
 
 
 def _fits(value: Any, shape: Any, name: str = "") -> bool:

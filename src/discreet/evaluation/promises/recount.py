@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.anonymity.risk import CodedColumn, code_column
-from discreet.core import FloatArray, Guarantee, IntArray, Person, person_column
+from discreet.core import FloatArray, Guarantee, IntArray, Person, hidden_among, person_column
 from discreet.engines.tables import key_codes
 from discreet.evaluation.promises.declared import Parts, odd_cells, odd_values, parts_of
 
@@ -108,7 +108,7 @@ class _Count:
             apart = "it promises k for groups of columns, and none for whole rows"
             none = apart if "k_by_columns" in self.required else "it promises no k"
             self.notes.append(drawn if "probabilistic_k" in self.required else none)
-            if self.reached.get("k") is not None:
+            if hidden_among(facts) is not None:
                 self.failures.append("a k is stated as reached, and none is promised")
         asked = [rule for rule in ("k", "l", "t") if self.required.get(rule) not in (None, {})]
         if asked and not parts.shown:
@@ -161,15 +161,19 @@ class _Count:
                     "(--hash-key), in which persons are counted"
                 )
         k = found.get("k", rows)
+        most = k if stated is None else stated
         shown = str(k) if "k" in found else f"at most {k}"
         if k < least:
             said = f"required {required}" if k < required else f"stated as reached {least}"
             self.failures.append(f"k is {shown}, {said}")
         elif reached < required:
             self.failures.append(f"k is stated as reached {reached}, required {required}")
+        elif not required <= (together := facts.get("reached_together", {"k": required})["k"]) <= most:
+            said = f"k with earlier releases is stated as {together}, which is not between the required {required}"
+            self.failures.append(f"{said} and the {most} of this table alone")
 
     def persons(self, whose: pa.ChunkedArray, classes: IntArray) -> None:
-        """Count persons by their hashed identifiers: k, and the largest share of one person's rows in a group.
+        """Count persons by their hashed identifiers: k, the most rows of one, and their largest share of a group.
 
         Rows without one may be anyone's: they are no further person, and may all belong to the one with most rows.
         """
@@ -184,6 +188,9 @@ class _Count:
         stated = self.reached.get("largest_share")
         if stated is not None and share > stated + _SLACK:
             self.failures.append(f"one person has {share:.4g} of the rows of a group, stated at most {stated}")
+        own = int(np.bincount(marks[named]).max(initial=0))
+        if own > self.facts.get("most_rows", own):
+            self.failures.append(f"one person has {own} rows, stated at most {self.facts['most_rows']}")
 
     def kept(self, groups: IntArray, stated: Mapping[str, Any]) -> None:
         """Count the groups that someone sees who also knows the columns that were passed on."""

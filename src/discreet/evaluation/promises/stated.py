@@ -32,11 +32,14 @@ def _misstated(promise: Guarantee) -> Iterator[str]:
     expected = _expected(promise)
     if not expected:
         yield "not checkable: unit and neighbours of this mechanism are not known here"
+    elif _unknown(promise) and "epsilon_at_diameter" in promise.parameters and "epsilon_at_diameter" not in expected:
+        yield "not checkable: epsilon_at_diameter does not follow from what else is stated"
     for name, right in expected.items():
-        stated = getattr(promise, name)
-        if name == "epsilon" and not math.isclose(stated, right, rel_tol=1e-9):
-            yield f"epsilon is {stated:.6g}, and the rate and the categories that are stated cost {right:.6g}"
-        elif name != "epsilon" and stated != right:
+        stated: Any = getattr(promise, name, promise.parameters.get(name))
+        if what := {"epsilon": "categories", "epsilon_at_diameter": "diameter"}.get(name):
+            if not math.isclose(float(stated), right, rel_tol=1e-9):
+                yield f"{name} is {float(stated):.6g}, and the rate and the {what} that are stated cost {right:.6g}"
+        elif stated != right:
             verb = "are" if name == "neighbours" else "is"
             yield f"the {name} {verb} {stated[:200]!r}, and the rest of the promise says {right!r}"
     if promise.model == "syntactic":

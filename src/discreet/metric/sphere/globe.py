@@ -88,6 +88,14 @@ def rounding_of(quarter: int) -> Fraction:
     return Fraction(math.ceil(EARTH * angle * (1 + 2.0**-40) * 2.0**40), 1 << 40)
 
 
+def diameter(box: Box) -> float:
+    """Return a bound on the distance of two places of a box: along a meridian, then along the widest parallel."""
+    (south, west), (north, east) = box.lower, box.upper
+    widest = 1.0 if south <= 0 <= north else math.cos(math.radians(min(abs(south), abs(north))))
+    angle = math.radians(north - south) + math.radians(east - west) * widest
+    return EARTH * min(angle, math.pi)
+
+
 def to_rows(places: IntArray, quarter: int) -> FloatArray:
     """Return lattice places in degrees: with a step of 10^-k, the decimals with k digits."""
     return np.asarray(places / (quarter / 90))

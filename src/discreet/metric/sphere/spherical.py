@@ -209,14 +209,6 @@ class PlaceNoise(LatticeNoise):
         return bool((self._place_box.lower > low).any() or (self._place_box.upper < high).any())
 
     @property
-    def diameter(self) -> float:
-        """A bound on the distance of two places of the box: along a meridian, then along the widest parallel."""
-        (south, west), (north, east) = self._place_box.lower, self._place_box.upper
-        widest = 1.0 if south <= 0 <= north else math.cos(math.radians(min(abs(south), abs(north))))
-        angle = math.radians(north - south) + math.radians(east - west) * widest
-        return globe.EARTH * min(angle, math.pi)
-
-    @property
     def noise_law(self) -> SphereLatticeLaw:
         """The law that noise is drawn from and priced by; angles on the sphere."""
         scale = Fraction(0) if self.rate == math.inf else 1 / (Fraction(self.rate) * _EARTH)
@@ -227,7 +219,7 @@ class PlaceNoise(LatticeNoise):
         """The cost at distance ``radius``."""
         metric = {"scaling": {"kind": "sphere", "radius": globe.EARTH, "unit": "metre"}}
         step = 90 / self.quarter
-        return self._spending(metric, step, f"{step:g} degrees", self.diameter, self.box_is_part)
+        return self._spending(metric, step, f"{step:g} degrees", globe.diameter(self._place_box), self.box_is_part)
 
     def clean(self, rows: FloatArray) -> FloatArray:
         """Return rows in the declared box, as (latitude, longitude)."""
