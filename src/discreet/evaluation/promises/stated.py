@@ -33,7 +33,7 @@ def _misstated(promise: Guarantee) -> Iterator[str]:
     if not expected:
         yield "not checkable: unit and neighbours of this mechanism are not known here"
     elif _unknown(promise) and "epsilon_at_diameter" in promise.parameters and "epsilon_at_diameter" not in expected:
-        yield "not checkable: epsilon_at_diameter does not follow from what else is stated"
+        yield "not checkable: the level of whole rows does not follow from the rest of the promise"
     for name, right in expected.items():
         stated: Any = getattr(promise, name, promise.parameters.get(name))
         if what := {"epsilon": "categories", "epsilon_at_diameter": "diameter"}.get(name):
