@@ -253,7 +253,8 @@ _AWAY = r"no answer: |the collector does not answer|not signed in|status 403$"
 def reason(event: Mapping[str, Any], events: Events) -> str | None:
     """Return why an error is explained by what was done to the machine; None if nothing explains it."""
     text, door = str(event["text"]), str(event["door"])
-    if "Traceback" in text or ("unforeseen" in text and "Py4J" not in text):
+    java = door == "spark" and re.search(r"Py4J|Spark|Connection(Refused|Reset)Error", text)
+    if "Traceback" in text or ("unforeseen" in text and not java):
         return None
     if re.search(_ROOM, text) and _meanwhile(event, events, "full", 10.0):
         return "no room"
@@ -263,7 +264,7 @@ def reason(event: Mapping[str, Any], events: Events) -> str | None:
             return "killed"
         if _meanwhile(event, events, "full", AWAY):
             return "could not start without room"
-    if door == "spark" and re.search("Py4J|Spark", text) and _meanwhile(event, events, "kill", AWAY, "spark"):
+    if java and _meanwhile(event, events, "kill", AWAY, "spark"):
         return "killed"
     if re.search(_LIMIT, text):
         return "limit of an account"
@@ -297,7 +298,7 @@ def errors(events: Events) -> tuple[list[str], Counter[str]]:
 _LOGGED = re.compile(
     r"Collecting at |Open the address in a browser|Shuffling at |Tasks that use it name its public key|[0-9a-f]{64}$"
     r"|(maintenance failed: |forwarding failed: )?the store takes no reports at the moment: (database or )?disk"
-    r"|the store takes reports again|a batch of task \w+ waits: status (None|503)"
+    r"|the store takes reports again|a batch of task \w+ waits: (status (None|503)|no answer of the collector: )"
     # granian says the last also of a worker that ended in time; one that did not is an error of `Service.stop`
     r"|\[ERROR\] Unexpected exit from worker|\[WARNING\] Killing worker-1 after it refused to gracefully stop"
     r"|(Error: )?data: process \d+ already keeps its reports|\s*$"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -12,6 +14,9 @@ import discreet as dc
 from discreet.engines.spark import session
 from discreet.errors import DiscreetError
 from spark_releases import JAVA, NUMBERS, anonymous
+
+#: What is said when Java was killed.
+GONE = r"Connection(Refused|Reset)Error|Py4JNetworkError|Spark session of this frame has ended"
 
 
 def release(frame: Any, act: str, out: Path, account: str) -> None:
@@ -44,6 +49,8 @@ def main() -> None:
             told = {"ok": False, "error": f"unforeseen {type(error).__name__}: {error}"}
         sys.stdout.write(json.dumps(told) + "\n")
         sys.stdout.flush()
+        if re.search(GONE, str(told["error"])):  # start anew, as a program does that a steward starts again
+            os.execv(sys.executable, sys.orig_argv)
 
 
 if __name__ == "__main__":

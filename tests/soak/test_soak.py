@@ -257,6 +257,9 @@ def test_an_error_needs_a_cause_at_its_time() -> None:
     assert len(checks.errors([kill, full, _error("Traceback (most recent call last): disk is full")])[0]) == 1
     assert len(checks.errors([kill, full, _error("OSError: [Errno 5] Input/output error")])[0]) == 1
     assert checks.errors([kill, away])[1] == {"collector: killed": 1}
+    java = {**_error("unforeseen ConnectionRefusedError: [Errno 111] Connection refused"), "door": "spark"}
+    assert checks.errors([{**kill, "service": "spark"}, java])[0] == []
+    assert len(checks.errors([kill, java])[0]) == len(checks.errors([{**java, "door": "files"}])[0]) == 1
 
 
 def test_a_traceback_in_a_log_is_found(tmp_path: Path) -> None:

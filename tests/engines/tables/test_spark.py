@@ -880,6 +880,30 @@ def test_the_loss_of_an_executor_changes_no_release(spark: Any, frame: Any, tmp_
 
 
 @pytest.mark.slow
+def test_a_frame_whose_session_was_killed_is_refused_before_the_charge(tmp_path: Path) -> None:
+    program = f"""
+import os, signal
+import discreet as dc
+from discreet.engines.spark import session
+spark = session("local[1]")
+frame = spark.range(9).selectExpr("double(id) AS x")
+account = dc.Account.create({str(tmp_path / "a.account")!r}, dataset="t", epsilon=3)
+grid = dc.GridSynopsis(1, domain=dc.Domain({{"x": (0, 9)}}), ledger=account)
+grid.fit(frame)
+os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
+spark.sparkContext._gateway.proc.wait()
+try:
+    grid.fit(frame)
+except dc.errors.DataSourceError as error:
+    print(error, account.spent)
+os._exit(0)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    told = "data: the Spark session of this frame has ended; start another one and read the frame again"
+    assert done.stdout == f"{told} 1.0\n", done.stderr[-2000:]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "expected"), [("", "4"), (", spark__sql__shuffle__partitions='7'", "7")])
 def test_a_new_session_on_one_machine_has_few_partitions_unless_told_otherwise(options: str, expected: str) -> None:
     program = (

@@ -35,7 +35,7 @@ from discreet.engines.spark.cells import GridOfTree, cell_expression
 from discreet.engines.spark.persons import SparkPersons
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.part import Batch, Part
-from discreet.errors import MissingExtra
+from discreet.errors import DataSourceError, MissingExtra
 
 #: Keys in one Arrow batch of results.
 _KEYS_AT_ONCE = 2**16
@@ -63,6 +63,11 @@ class SparkTable(Part):
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
+        try:
+            _ = frame.isStreaming  # its schema is remembered: without a question, a lost session shows after the charge
+        except (OSError, EOFError):
+            told = "the Spark session of this frame has ended; start another one and read the frame again"
+            raise DataSourceError(f"data: {told}") from None
         self._kinds = [field.dataType for field in frame.schema.fields]
         self.names = tuple(str(name) for name in frame.columns)
         self._looked_at = False
