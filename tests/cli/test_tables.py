@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -120,6 +121,7 @@ def test_a_table_that_nobody_received_is_taken_back(folder: Path) -> None:
     assert "Coarser groups" not in again
     done = " ".join(run("withdraw", folder / "safe.csv", *history).output.split())
     assert "The next release is checked with 1 earlier release. One of them is a table that this one replaced" in done
+    assert "If there is a page about the withdrawn table, delete that too." in done
     assert not list(folder.glob("safe.csv*"))
     assert json.loads(run("withdraw", folder / "safe.csv", *history, "--json").output)["releases"] == 0
     with pytest.raises(dc.errors.InvalidArgument, match=r"TABLE must be a table of the history .*, which has: none"):
@@ -286,13 +288,17 @@ def test_an_account_keeps_the_entry_of_a_withdrawn_table_and_says_so(tmp_path: P
     account, history = tmp_path / "a.account", ["--history", tmp_path / "people.history"]
     output("account", "create", account, "--dataset", "people", "--epsilon", 1)
     job = ["anonymize", tmp_path / "people.csv", "--schema", tmp_path / "schema.toml", "-k", 5, "--account", account]
-    output(*job, *history, "-o", tmp_path / "safe.csv")
+    first = " ".join(output(*job, *history, "-o", tmp_path / "safe.csv").split())
+    typed = f"discreet withdraw {tmp_path / 'safe.csv'} --history {tmp_path / 'people.history'} --account {account}"
+    assert typed in first
+    (tmp_path / "safe.csv.signature.json").write_text("{}")
     for name in ("safe.csv", "safe.csv.guarantee.json"):
         shutil.copy(tmp_path / name, tmp_path / f"copy{name[4:]}")
-    with pytest.raises(InvalidArgument, match=r"--account people\.account"):
+    with pytest.raises(InvalidArgument, match=r"the account 'people' that .*--account people\.account"):
         run("withdraw", tmp_path / "safe.csv", *history)
     assert (tmp_path / "safe.csv").exists()
-    told = json.loads(run("withdraw", tmp_path / "safe.csv", *history, "--account", account, "--json").output)
+    told = json.loads(run(*shlex.split(typed)[1:], "--json").output)
+    assert not list(tmp_path.glob("safe.csv*"))
     assert told["entry"] == 1
     shown = " ".join(output("account", "show", account).split())
     assert "withdrawn (" in shown

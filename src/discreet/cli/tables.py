@@ -9,7 +9,7 @@ from typing import Any
 from rich.markup import escape
 
 from discreet.cli.common import console, measures, preview, show_files, show_promise, show_table, warn_if_seeded
-from discreet.core import counted, percent_up, promise_place
+from discreet.core import counted, percent_up, promise_place, signature_place
 from discreet.errors import InvalidArgument
 
 
@@ -82,9 +82,10 @@ def _advice(result: Any, facts: Any) -> Iterator[str]:
         told = f"[yellow]{100 * share:.1f} % of the rows are in groups that reveal {escape(name)}:[/] everyone in the "
         yield f"{told}group has the same value. Try [cyan]{way}--l 2[/]."
     if folder:
-        typed = shlex.join(["discreet", "withdraw", str(result.files["release"]), "--history", str(folder)])
+        typed = ["discreet", "withdraw", str(result.files["release"]), "--history", str(folder)]
+        typed += ["--account", str(book)] if (book := result.job.parameters.get("account")) else []
         told = "The table is in the history now. To change something before anyone receives it, take it back first: "
-        yield f"{told}[cyan]{escape(typed)}[/]"
+        yield f"{told}[cyan]{escape(shlex.join(typed))}[/]"
 
 
 def _earlier(facts: Any) -> Iterator[str]:
@@ -120,13 +121,14 @@ def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any
         known = ", ".join(repr(entry.table) for entry in found.entries) or "none"
         raise InvalidArgument("TABLE", str(table), f"a table of the history {str(history)!r}, which has: {known}")
     promise = Guarantee.from_json(promise_place(own).read_bytes()) if promise_place(own).is_file() else None
-    charged = promise is not None and "account" in promise.parameters
+    charged = {} if promise is None else promise.parameters.get("account")
     if charged and account is None:
-        expected = "the account that lists the table, so that it says that the table was withdrawn"
+        named = f" {charged['dataset']!r}" if isinstance(charged, dict) and "dataset" in charged else ""
+        expected = f"the account{named} that lists the table, so that it says that the table was withdrawn"
         raise InvalidArgument("--account", None, expected, "--account people.account")
     book = None if account is None else Account(account)
-    own.unlink(missing_ok=True)
-    promise_place(own).unlink(missing_ok=True)
+    for place in (own, promise_place(own), signature_place(own)):
+        place.unlink(missing_ok=True)
     found.withdraw(own)
     noted = None if book is None or promise is None else book.withdraw(str(promise.digest))
     left = found.entries
@@ -137,7 +139,7 @@ def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any
         told += f" Entry {noted} of the account stays, with a note that it was withdrawn."
     if any(str(own) in entry.places for entry in left):
         told += " One of them is a table that this one replaced: if nobody received that either, repeat this."
-    console.print(told, highlight=False)
+    console.print(f"{told} If there is a page about the withdrawn table, delete that too.", highlight=False)
 
 
 def show_masked(result: Any) -> None:
