@@ -108,7 +108,24 @@ def test_a_few_values_that_cannot_be_read_are_told(tmp_path: Path, capsys: pytes
     (tmp_path / "s.toml").write_text("[columns]\nage = {bounds = [-1, 120]}\npay = {bounds = [-1, 500]}\n")
     words = ("schema", "check", tmp_path / "s.toml", tmp_path / "t.csv", "--look", 100)
     assert json.loads(printed(capsys, *words, "--json"))["partly"] == {"pay": "some"}
-    assert "less than a tenth" in printed(capsys, *words)
+    said = printed(capsys, *words)
+    assert "less than a tenth" in said
+    assert "add that line if there is none: looked = 100" in " ".join(said.split())
+
+
+def test_a_check_of_more_rows_than_the_schema_states_asks_to_state_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t.csv").write_text("age\n" + "30\n" * 90)
+    schema = "[source]\nlooked = 50\n\n[columns]\nage = {bounds = [0, 120]}\n"
+    (tmp_path / "s.toml").write_text(schema)
+    words = ("schema", "check", tmp_path / "s.toml", tmp_path / "t.csv", "--look")
+    assert "looked" not in printed(capsys, *words, 50)
+    assert "instead of looked = 50: looked = 80" in " ".join(printed(capsys, *words, 80).split())
+    (tmp_path / "s.toml").write_text(schema.replace("looked = 50", "looked = 80"))
+    assert "looked" not in printed(capsys, *words, 80)
+    made = dc.GridSynopsis(1.0, dc.Domain.from_toml(tmp_path / "s.toml"), 4).fit(tmp_path / "t.csv").synopsis_
+    assert any("first 80 rows of the file were looked at" in text for text in made.guarantee.assumptions)
 
 
 def test_a_draft_says_how_facts_are_declared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -253,4 +253,8 @@ def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None
             f"table would reveal someone's value. {which}"
         )
     if data is not None and not rows:
-        console.print("  Use --look N to try the first N rows too. Guarantees need not mention this.")
+        console.print("  Use --look N to try the first N rows too. Guarantees then have to state N.")
+    if data is not None and rows > (old := domain.source.looked):
+        how = f"instead of looked = {old}" if old else "under [source]; add that line if there is none"
+        told = f"The first {rows} rows were looked at, and every guarantee has to state it. Write into {schema_file}, "
+        console.print(f"  {escape(told + how)}:\n  looked = {rows}", highlight=False)
