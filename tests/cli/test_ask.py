@@ -88,3 +88,11 @@ def test_groups_of_all_rows_need_no_question(release: Path, capsys: pytest.Captu
     assert target.read_text().count("\n") == 3
     assert exit_code("ask", release) == 2
     assert "QUESTION must be given, or --by sex for all rows" in " ".join(capsys.readouterr().err.split())
+
+
+def test_verify_says_that_an_answer_is_checked_through_its_synopsis(
+    release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code("ask", release, "age < 50", "--by", "sex", "-o", tmp_path / "table.csv") == 0
+    assert exit_code("verify", tmp_path / "table.csv") == 2
+    assert "or for the synopsis if 'discreet ask' made it" in " ".join(capsys.readouterr().out.split())

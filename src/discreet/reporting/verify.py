@@ -227,7 +227,8 @@ class _Case:
             self.add(about, "file", False, f"files in the folder are no part of the table: {', '.join(stray)}")
         bare = not promise_place(path).is_file()
         if bare and (path.is_dir() or kind_of(path) in ("", "job", "table")):
-            needed = f"no {shown(promise_place(path).name)} next to it; ask for that file"
+            needed = f"no {shown(promise_place(path).name)} next to it; ask for that file, or for the synopsis"
+            needed += " if 'discreet ask' made it"
             self.add(about, "promise", None, f"{_OPEN}there is no guarantee in it, and {needed}")
             return
         found = self.found[path] = examine(path)
