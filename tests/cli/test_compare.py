@@ -94,3 +94,11 @@ def test_a_release_without_rows_is_compared(place: Path) -> None:
     assert (place / "none.csv").read_text().count("\n") == 1
     told = json.loads(run("compare", "few.csv", "none.csv", "--json").stdout)["comparison"]
     assert {each["reason"] for each in told["left_out"]} == {"the release has no value for it"}
+
+
+def test_a_comparison_in_the_wrong_order_says_the_order(place: Path) -> None:
+    output("anonymize", "t.csv", "--schema", "a.toml", "--k", 9, "-o", "safe.csv")
+    output("synopsis", "t.csv", "--schema", "s.toml", "--epsilon", 5, "-o", "s.parquet")
+    for release in ("safe.csv", "s.parquet"):
+        with pytest.raises(dc.errors.FormatError, match="give the real table first, then the release"):
+            run("compare", release, "t.csv")

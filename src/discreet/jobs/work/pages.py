@@ -4,7 +4,7 @@ import json
 import math
 from typing import Any
 
-from discreet.core import NAMING, Categorical, Person, read_whole, write_whole, zcdp_to_epsilon
+from discreet.core import NAMING, Categorical, Person, promise_place, read_whole, write_whole, zcdp_to_epsilon
 from discreet.errors import FormatError
 from discreet.jobs.job import Job, JobResult
 
@@ -35,6 +35,9 @@ def _report(job: Job) -> JobResult:
         made = Job.from_toml(artifact)
         artifact, output = made.artifact, output or made.places().get("report")
         schema = schema or made
+    if compares and artifact.is_file() and kind_of(artifact) in ("", "table"):
+        told = f"{artifact.name} is not a release: there is no {promise_place(artifact).name} next to it"
+        raise FormatError(f"{told}; give the real table first, then the release")
     usual = "record.json" if given.get("format") == "json" else "report.html"
     output = output or (None if compares else job.place(usual))
     for name in ("attacks", "audits"):
