@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +81,9 @@ def test_report_and_risk_speak_of_persons(tmp_path: Path) -> None:
     assert "count rows" in said
     assert f"k is {reached['k']}" in said
     assert with_promise(by_rows, tmp_path / "other.csv") == by_rows
+    shares = replace(told, promised={"k": 5, "found": 6 / 11}, prosecutor={**told.prosecutor, "max": 6 / 11}).to_rows()
+    worst = {name: value for name, value, _ in shares if name.endswith("worst")}
+    assert worst == {"prosecutor of persons, worst": "54.6 %", "prosecutor, worst": "54.6 %"}  # rounded up
 
 
 def test_persons_are_counted_again_by_their_hash(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from discreet.anonymity.risk.counts import Entries
 from discreet.anonymity.risk.loss import information_loss, loss_rows
 from discreet.anonymity.risk.population import estimate_rows, household_risk, individual_risk, sampled_share, summary
 from discreet.anonymity.risk.printed import PROMISE_KEY, quasi_of
-from discreet.core import Guarantee, IntArray, checks, found_at_most, html, plural, promise_place
+from discreet.core import Guarantee, IntArray, checks, found_at_most, html, percent_up, plural, promise_place
 from discreet.errors import DiscreetError, InvalidArgument, InvalidType
 
 MISSING = ("own", "wildcard", "drop")
@@ -193,7 +193,7 @@ class RiskReport:
             ("classes", f"{self.classes:,}", "groups of rows with equal quasi-identifiers"),
             (f"k{of_rows}", f"{self.k:,}", f"{counted} of the smallest group"),
             ("unique rows", _percent(self.unique), f"rows alone in their group{whose}"),
-            ("prosecutor, worst", _percent(self.prosecutor["max"]), "chance to pick the right row, worst group"),
+            ("prosecutor, worst", percent_up(self.prosecutor["max"]), "chance to pick the right row, worst group"),
             ("prosecutor, mean", _percent(self.prosecutor["mean"]), "the same, mean over rows"),
             ("prosecutor, at risk", _percent(self.prosecutor["share"]), f"rows whose chance is above {threshold}"),
             ("marketer", _percent(self.marketer), "expected share of right matches, if an attacker matches all rows"),
@@ -204,12 +204,12 @@ class RiskReport:
                 ("k of persons", f"{self.promised['k']:,}", f"persons of the smallest group, {said}"),
                 (
                     "prosecutor of persons, worst",
-                    _percent(self.promised["found"]),
+                    percent_up(self.promised["found"]),
                     f"largest share of one person's rows in a group, {said}",
                 ),
             ]
         if self.journalist is not None:
-            worst = _percent(self.journalist["max"])
+            worst = percent_up(self.journalist["max"])
             rows.append(("journalist, worst", worst, "as prosecutor, person from the population"))
             rows.append(("k-map", f"{self.k_map:,}", "people of the population who match the rarest group"))
         if self.population is not None:
@@ -247,7 +247,7 @@ _SHOWN = (
     ("entropy_l", "entropy l", _short, "diversity by entropy: that many equally likely values, worst group"),
     ("recursive_c", "recursive c", _short, "the table is (c, {l})-diverse for every c above this"),
     ("t_equal", "t, equal", _short, "farthest group from the whole table"),
-    ("alpha", "alpha", _percent, "largest share of one value in a group"),
+    ("alpha", "alpha", percent_up, "largest share of one value in a group"),
     ("beta", "beta", _short, "largest relative gain of belief"),
     ("delta", "delta", _short, "largest change of belief, as a logarithm"),
     ("homogeneous", "homogeneous", _percent, "rows whose value the group gives away"),
@@ -270,7 +270,8 @@ def with_promise(report: RiskReport, data: Any) -> RiskReport:
     k = guarantee.parameters["reached"]["k"]
     said = (
         f"these figures count rows, while the promise next to this file counts persons: its k is {k}, and the risk of "
-        f"being found is up to {_percent(most)}; the table does not show whose rows they are, so this was not recounted"
+        f"being found is up to {percent_up(most)}; the table does not show whose rows they are, so this was not "
+        "recounted"
     )
     return replace(report, notes=(*report.notes, said), promised={"k": k, "found": most})
 
