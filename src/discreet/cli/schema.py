@@ -256,5 +256,5 @@ def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None
         console.print("  Use --look N to try the first N rows too. Guarantees then have to state N.")
     if data is not None and rows > (old := domain.source.looked):
         how = f"instead of looked = {old}" if old else "under [source]; add that line if there is none"
-        told = f"The first {rows} rows were looked at, and every guarantee has to state it. Write into {schema_file}, "
-        console.print(f"  {escape(told + how)}:\n  looked = {rows}", highlight=False)
+        said = f"The first {rows} rows were looked at, and every guarantee has to state it. Write into {schema_file}, "
+        console.print(f"  {escape(said + how)}:\n  looked = {rows}", highlight=False)
