@@ -254,10 +254,11 @@ def worrying(facts: dict[str, Any]) -> Answer:
     if risk.get("max", 0) > _HIGH_RISK:
         worst = percent_up(risk["max"])
         said = f"The person who is easiest to find is found with a probability of {worst}"
-        if persons := release["risk"].get("persons"):
+        persons, k = release["risk"].get("persons") or {}, hidden_among(facts["parameters"])
+        if k and (persons.get("largest_share") or 0) * (persons.get("k") or 0) > 1 + 1e-9:
             who = persons["called"]
             said = f"A row of the {who} who is easiest to find is picked with a probability of {worst}"
-            said += f", although {number(persons['k'])} or more {plural(who)} share each group: one {who} has so many"
+            said += f", although {k:,} or more {plural(who)} share each group: one {who} has so many"
         lines.append(("warn", f"{said}."))
     told = [text for text in facts["assumptions"] if "times the epsilon only" in text]
     lines += [("warn", f"{text[:1].upper()}{text[1:]}.") for text in told]
