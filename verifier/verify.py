@@ -945,6 +945,8 @@ def verify(paths, page=None, account=None, keys=(), heads=()):
     unseen += ["others know no further columns than the quasi-identifiers, and that the rows are the true ones"] * (True in grouped)
     whom = " and ".join(names) or "the maker of the files, " + (how if signed else "which are not signed")
     made.rests = " ".join(f"That {what}, cannot be seen in a file: it rests on {whom}." for what in unseen)
+    if any(file.guarantee["parameters"].get("earlier_releases") for file in made.files if file.guarantee):
+        made.rests += " What holds together with earlier releases was not checked: only the private history shows it."
     return made
 
 def main(words=None):

@@ -249,6 +249,11 @@ def test_the_headline_of_a_second_release_holds_for_readers_of_all_releases(tmp_
     first = page.partition("<h2>What is promised</h2>")[0]
     assert f"Everyone is hidden among {together} persons" in first
     assert "(quasi-identifiers): age." in first
+    assert f"is identical to at least {together - 1} others" in first
+    assert f"{alone} persons can be told apart in this table alone, {together} with earlier releases (1)." in first
+    assert "so many" not in page  # each person has one row
+    german = report_page(report_facts(tmp_path / "two.csv"), "de")
+    assert f"Gruppe von weniger als {alone} Personen unterscheiden, zusammen mit früheren Freigaben (1) keine" in german
     assert "|{person(s) : QI(s) = QI(r)}|" in page
 
 

@@ -857,11 +857,20 @@ def test_rows_that_are_not_read_earn_no_better_verdict(made: Path, tmp_path: Pat
         theirs = independent().verify([str(table)], keys=[str(made / "office.key.pub")])
         assert ours.code == theirs.code == 2, name
         assert "k = 4, l = 2 (distinct" in theirs.promises[0]["promise"]
-        assert "ask its maker for the table with hashed identifiers (--hash-key)" in json.dumps(ours.to_dict())
+        advice = "ask its maker for the table with hashed identifiers (--hash-key), by which k is counted"
+        assert advice in json.dumps(ours.to_dict())
     (tmp_path / "secret").write_text("sixteen bytes or more")
     table = tmp_path / "hashed.csv"
     output("anonymize", tmp_path / "people.csv", *how[:4], "--hash-key", tmp_path / "secret", "-o", table)
     assert verify([table]).code == 0
+    unit = '\n[columns.who]\nrole = "person"\n[unit]\nperson = "who"\nrows = 2\n'
+    (tmp_path / "s.toml").write_text(schema + unit, encoding="utf-8")
+    output("anonymize", tmp_path / "people.csv", *how[:6], "--hash-key", tmp_path / "secret", "-o", table)
+    told = str(verify([table]).to_dict())
+    assert "l counts persons, and by hashed identifiers only k is counted;" in told
+    assert "whom the table does not identify" not in told
+    german = report_page(report_facts(table), "de")
+    assert "l zählt Personen, und nach gehashten Kennungen wird nur k gezählt" in german
 
 
 def test_files_that_belong_together_are_not_called_strangers(made: Path, tmp_path: Path) -> None:

@@ -97,3 +97,28 @@ def test_a_promise_that_the_table_contradicts_comes_first_in_red(tmp_path: Path)
 
 def run_report(folder: Path) -> int:
     return run("report", folder / "t.csv", "-o", folder / "page.html", catch=True).exit_code
+
+
+def test_blanks_that_count_as_values_of_l_are_named(tmp_path: Path) -> None:
+    ill = [["flu", None, "gout"][i % 3] for i in range(90)]
+    columns = {"age": dc.Numeric("age", 0, 100, role="quasi-identifier")}
+    columns["ill"] = dc.Categorical("ill", ("flu", "gout"), role="sensitive", missing="own")
+    table, domain = pa.table({"age": [i % 9 for i in range(90)], "ill": ill}), dc.Domain(columns)
+    for rules, named in (({"l_diversity": 2}, True), ({"t_closeness": 0.9}, True), ({}, False)):
+        dc.anonymity.DensityTree(k=5, domain=domain, **rules).fit_transform(table).save(tmp_path / "t.csv")
+        for code, said in (
+            ("en", "ill is blank in 30 of 90 rows: in l and t, a blank counts as a value."),
+            ("de", "ill ist in 30 von 90 Zeilen leer: Bei l und t zählt ein leeres Feld als Wert."),
+        ):
+            text = reporting.report_page(reporting.report_facts(tmp_path / "t.csv"), code)
+            assert (said in text) == named, (rules, code)
+
+
+def test_rows_of_persons_that_are_not_counted_are_named_on_the_first_screen(tmp_path: Path) -> None:
+    said = "Counts cover only the rows that were used, at most 2 per person: the table may have more."
+    for unit in ("row", dc.Person("who", rows=2)):
+        domain = dc.Domain({"who": {"role": "person"}, "age": (0, 100)}, unit=unit)
+        text = _page(dc.GridSynopsis(epsilon=1.0, domain=domain, rule=4).fit(_table()).synopsis_, tmp_path)
+        assert (said in text.partition("What should worry me?")[2][:1500]) == (unit != "row")
+    page = reporting.report_page(reporting.report_facts(tmp_path / "s.parquet"), "de")
+    assert "nur verwendete Zeilen, höchstens 2 je Person: Die Tabelle kann mehr haben." in page

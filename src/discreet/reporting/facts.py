@@ -285,6 +285,7 @@ def _anonymous(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
         }
     exact = [n for n, role in roles.items() if n in names and n not in quasi and role not in NAMING]
     out["passed_on"] = {n: _occur_once(table[n]) for n in exact}
+    out["blank"] = {n: blank for n in sensitive if (blank := _blank(table[n]))}
     out["first_rows"] = [{k: str(v) for k, v in row.items()} for row in table.slice(0, 6).to_pylist()]
     return out
 
@@ -292,6 +293,11 @@ def _anonymous(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
 def _occur_once(column: pa.ChunkedArray) -> int:
     """Return how many rows have a value that no other row of the release has."""
     return sum(f["counts"] == 1 and f["values"] is not None for f in column.value_counts().to_pylist())
+
+
+def _blank(column: pa.ChunkedArray) -> int:
+    """Return how many rows have no value in a column."""
+    return sum(f["counts"] for f in column.value_counts().to_pylist() if f["values"] in (None, ""))
 
 
 def _promising(table: pa.Table, guarantee: Guarantee) -> pa.Table:

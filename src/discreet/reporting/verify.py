@@ -54,6 +54,7 @@ _RESTS_ON_K = (
     "That others know no further columns than the quasi-identifiers, and that the rows are the true ones, cannot be "
     "seen in a file: it rests on"
 )
+_RESTS_ON_HISTORY = "What holds together with earlier releases was not checked: only the private history shows it."
 
 
 #: Columns that a promise names.
@@ -149,9 +150,11 @@ def verify(
     case.sign(account)
     case.pages(account)
     case.account(account)
-    grouped = [found.guarantee.model == "syntactic" for found in case.found.values() if found.guarantee]
+    promises = [found.guarantee for found in case.found.values() if found.guarantee]
+    grouped = [promise.model == "syntactic" for promise in promises]
     said = [_RESTS] * (False in grouped or not grouped) + [_RESTS_ON_K] * (True in grouped)
-    case.made.rests = " ".join(f"{each} {case.vouches()}." for each in said)
+    earlier = any(promise.parameters.get("earlier_releases") for promise in promises)
+    case.made.rests = " ".join([*(f"{each} {case.vouches()}." for each in said), *[_RESTS_ON_HISTORY] * earlier])
     return case.made
 
 

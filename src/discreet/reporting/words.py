@@ -247,9 +247,9 @@ def _of_tables(guarantee: Guarantee) -> list[str]:
             where = "the generalised columns" + (f" ({known})" if known else "") + ", and only in those"
         together = hidden_among(facts) or int(k)
         table = "of the table from which these rows were drawn" if drawn else "of the table"
-        lines.append(f"Each {each} {table} is identical to at least {int(k) - 1:,} others in {where}.")
+        lines.append(f"Each {each} {table} is identical to at least {together - 1:,} others in {where}.")
         if isinstance(share := reached.get("largest_share"), (int, float)) and not drawn:
-            if (most := facts.get("most_rows")) != 1:
+            if (most := facts.get("most_rows")) != 1 and share * k > 1 + 1e-9:
                 lines.append(
                     f"A {each} may have several rows, so there are two chances: a guess among the {plural(each)} of a "
                     f"group is right once in {together:,} times at most, and a guess among its rows "
@@ -258,7 +258,7 @@ def _of_tables(guarantee: Guarantee) -> list[str]:
             if most is not None:
                 released = f"{counted(most, 'row')} per {each} {'was' if most == 1 else 'were'} released"
                 lines.append(f"At most {released}, chosen at random.")
-            elif share > 1 / together:
+            elif share * k > 1 + 1e-9:
                 lines.append(
                     f"A bound on the rows per {each} (most_rows) brings the second chance down towards the first."
                 )
@@ -305,9 +305,10 @@ def _besides_k(facts: Mapping[str, Any], each: str) -> list[str]:
             lines.append(f"{said} these columns: {', '.join(map(str, named))}.")
     if n := facts.get("earlier_releases"):
         k = int(facts["reached_together"]["k"])
-        told = (
-            f"No group of fewer than {k:,} {plural(each)} can be told apart with the help of earlier releases ({n:,})."
-        )
+        told = f"{k:,} {plural(each)} can be told apart with the help of"
+        if (alone := int(facts["reached"]["k"])) > k:
+            told = f"{alone:,} {plural(each)} can be told apart in this table alone, {k:,} with"
+        told = f"No group of fewer than {told} earlier releases ({n:,})."
         lines.append(told + " The other rules hold in each of them." * bool(lines))
     return lines
 

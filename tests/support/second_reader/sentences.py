@@ -90,8 +90,8 @@ def _rational(text: str) -> float:
 
 def _alike(case: Case, m: re.Match[str]) -> Objections:
     facts = case.facts
-    if _float(m["others"]) != facts["reached"]["k"] - 1:
-        yield f"it is {facts['reached']['k'] - 1} others"
+    if _float(m["others"]) != (k := min(facts[n]["k"] for n in ("reached", "reached_together") if n in facts)) - 1:
+        yield f"it is {k - 1} others"
     if (m["each"] == "person") != (case.promise["unit"] == "one person"):
         yield "it speaks of another unit than the promise"
     if ("only in those" in m["where"]) != bool(facts.get("kept")):
@@ -160,6 +160,9 @@ def _in_each_group(case: Case, m: re.Match[str]) -> Objections:
 
 def _told_apart(case: Case, m: re.Match[str]) -> Objections:
     facts = case.facts
+    alone = facts["reached"]["k"]
+    if (_float(m["alone"]) if m["alone"] else facts["reached_together"]["k"]) != alone:
+        yield f"it is {alone} in this table alone"
     if _float(m["k"]) != facts["reached_together"]["k"] or int(m["n"]) != facts["earlier_releases"]:
         yield f"it is {facts['reached_together']['k']} with {facts['earlier_releases']}"
     if bool(m["other"]) != bool({"l", "t"} & set(facts["required"])):
@@ -419,7 +422,8 @@ SENTENCES: list[tuple[str, Check | str]] = [
      "a caveat: it promises nothing"),
     (r"(?:Each group has at least (?P<least>[\d.e-]+) different values of each of|In each group, "
      r"(?P<name>\w+) = (?P<amount>[\d.e-]+)(?: \(.+\))? holds for) these columns: (?P<columns>.+)\.", _in_each_group),
-    (r"No group of fewer than (?P<k>[\d,]+) \w+ can be told apart with the help of earlier releases \((?P<n>\d+)\)\."
+    (r"No group of fewer than ((?P<alone>[\d,]+) \w+ can be told apart in this table alone, )?(?P<k>[\d,]+) "
+     r"(\w+ can be told apart with the help of|with) earlier releases \((?P<n>\d+)\)\."
      r"(?P<other> The other rules hold in each of them\.)?", _told_apart),
     (r"the release history holds all earlier releases about these people, and .+",
      "releases that are not in the history are not in the bytes"),

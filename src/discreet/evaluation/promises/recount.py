@@ -158,7 +158,7 @@ class _Count:
                 self.notes.append(
                     f"not checkable: k counts {facts['k_counts']}, which is not in the table; k is at most {rows}, the "
                     "number of rows of the smallest group; ask its maker for the table with hashed identifiers "
-                    "(--hash-key), in which persons are counted"
+                    "(--hash-key), by which k is counted"
                 )
         k = found.get("k", rows)
         most = k if stated is None else stated
@@ -216,9 +216,11 @@ class _Count:
         if secret and by_person and not asked:
             self.notes.append("no l or t is promised; those stated as reached count persons and were not counted again")
         elif secret and by_person:
+            hashed = self.facts.get("identifiers") == "hash"
+            why = "and by hashed identifiers only k is counted" if hashed else "whom the table does not identify"
             self.notes.append(
-                f"not checkable: {'l counts' if asked == ['l'] else 'l and t count'} persons, whom the table does not "
-                "identify; l is at most the number of different values, which was counted; only its maker can say more"
+                f"not checkable: {'l counts' if asked == ['l'] else 'l and t count'} persons, {why}; l is at most the "
+                "number of different values, which was counted; only its maker can say more"
             )
         for name in secret:
             coded = code_column(domain if domain is not None and name in domain.names else None, name, table[name])

@@ -1,6 +1,7 @@
 """The page of a release: what was released, what is promised to whom, warnings, and the evidence."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -253,18 +254,17 @@ def worrying(facts: dict[str, Any]) -> Answer:
     if risk.get("max", 0) > _HIGH_RISK:
         worst = percent_up(risk["max"])
         said = f"The person who is easiest to find is found with a probability of {worst}"
-        if persons := release["risk"].get("persons"):
+        persons, k = release["risk"].get("persons") or {}, hidden_among(facts["parameters"])
+        if k and (persons.get("largest_share") or 0) * (persons.get("k") or 0) > 1 + 1e-9:
             who = persons["called"]
             said = f"A row of the {who} who is easiest to find is picked with a probability of {worst}"
-            said += f", although {number(persons['k'])} or more {plural(who)} share each group: one {who} has so many"
+            said += f", although {k:,} or more {plural(who)} share each group: one {who} has so many"
         lines.append(("warn", f"{said}."))
     told = [text for text in facts["assumptions"] if "times the epsilon only" in text]
     lines += [("warn", f"{text[:1].upper()}{text[1:]}.") for text in told]
     seen = [text for text in facts["assumptions"] if text.startswith("the first ")]
     lines += [("soft", f"{text[:1].upper()}{text[1:]}.") for text in seen]
-    for name, found in facts["release"].get("risk", {}).get("sensitive", {}).items():
-        if found["homogeneous"] > 0:
-            lines.append(("warn", f"{share(found['homogeneous'])} of the rows are in groups that reveal their {name}."))
+    lines += [("warn", text) for text in _of_sensitive(release, facts["parameters"].get("required") or {})]
     shown = release.get("marginals", [])
     blank = [m["column"] for m in shown if not m.get("divided", True)]
     if "comparison" in facts or any(each.get("result", {}).get("private") is False for each in facts["attacks"]):
@@ -286,6 +286,7 @@ def worrying(facts: dict[str, Any]) -> Answer:
     if not account and not facts["parameters"].get("account"):
         said = "The release names no account: no one adds it up with others about the same people."
         lines.append(("soft", said))
+    lines += _used(promise)
     if blank:
         more = f" and {len(blank) - 12:,} more" if len(blank) > 12 else ""
         lines.append(("soft", f"Not known: the distribution of {', '.join(blank[:12])}{more}."))
@@ -296,6 +297,22 @@ def worrying(facts: dict[str, Any]) -> Answer:
     if broken or facts.get("doubts"):
         headline = "A promise is broken" if broken else "The table may have been misread"
     return Answer(WORRYING, headline, lines)
+
+
+def _of_sensitive(release: dict[str, Any], required: Mapping[str, Any]) -> Iterator[str]:
+    """Say in how many rows a sensitive value is revealed, and, where l or t is promised, in how many it is blank."""
+    for name, found in release.get("risk", {}).get("sensitive", {}).items():
+        if found["homogeneous"] > 0:
+            yield f"{share(found['homogeneous'])} of the rows are in groups that reveal their {name}."
+    for name, n in release.get("blank", {}).items() if required.get("l") or required.get("t") else ():
+        yield f"{name} is blank in {n:,} of {release['rows']:,} rows: in l and t, a blank counts as a value."
+
+
+def _used(promise: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Say that counts leave rows beyond the bound of a person out."""
+    if promise.get("model") == "central" and (most := re.search(r"\(at most ([\d,]+) used", promise["unit"])):
+        said = f"Counts cover only the rows that were used, at most {most[1]} per {unit_noun(promise['unit'])}"
+        yield "soft", f"{said}: the table may have more."
 
 
 def _measured(facts: dict[str, Any]) -> Iterator[str]:
