@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import roc_auc_score
 
 import discreet_studies
 from discreet import Domain, Integer
@@ -209,19 +206,3 @@ def test_tables_show_means_with_half_their_intervals_and_leave_out_what_was_not_
     assert "AUC" not in shown
     assert "drawn anew" not in shown
     assert _shown(Results(rows[:1]).estimate("pairs"), 4) == "0.0100"
-
-
-@pytest.mark.slow
-@pytest.mark.skipif("adult-raw" in absent(), reason="Adult is not here")
-def test_the_tutorial_trains_a_classifier_as_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = table("adult-raw")
-    given.train.to_csv(tmp_path / "adult.csv", index=False)
-    given.test.to_csv(tmp_path / "adult_test.csv", index=False)
-    given.domain.to_toml(tmp_path / "adult.toml")
-    monkeypatch.chdir(tmp_path)
-    page = Path(__file__).parents[2] / "docs" / "tutorials" / "scientist.md"
-    (text,) = re.findall(r"```py\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
-    space: dict[str, Any] = {}
-    exec(compile(text, page.name, "exec"), space)
-    assert len(text.split("\n\n")[1].strip().splitlines()) <= 10
-    assert roc_auc_score(given.test["income"] == ">50K", space["chances"]) > 0.88

@@ -67,7 +67,7 @@ def python(table: str, schema: str, history: str, target: str, k: int) -> None:
     """Release as a Python program does that fits a tree, then checks and saves it."""
     import discreet as dc
 
-    tree = dc.anonymity.Mondrian(k=k, domain=dc.Domain.from_toml(schema)).fit(table)
+    tree = dc.anonymity.Mondrian(k=k, domain=dc.Domain.from_toml(schema), on_conflict="merge").fit(table)
     with dc.anonymity.ReleaseHistory(history) as known:
         tree.transform(table, history=known).save(target)
 

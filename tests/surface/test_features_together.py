@@ -1,7 +1,7 @@
 """Features together, systematically: every pair of features, in `make test-all` every triple, in real releases.
 
 Nine factors are combined: method, option, source, cells, unit, output, a second release, account, checks afterwards.
-160 combinations cover every pair, and 1009 every triple.
+160 combinations cover every pair, and 1008 every triple.
 Each release is judged by a reader that shares no code with the package and holds the input tables
 (`second_reader/combined.py`). What cannot be combined is declared with its reason in `together/factors.py`, and must be
 refused in one sentence.

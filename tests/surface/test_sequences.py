@@ -33,6 +33,8 @@ from support.killable import Killable
 from support.second_reader.reading import seal
 
 K, PEOPLE, NEW, LIMIT = 4, 40, 12, Fraction(1)
+#: The reader below finds everyone in the one cell that holds them, so nobody is left out.
+MERGE = {"on_conflict": "merge"}
 COLUMNS = {
     "id": {"role": "identifier"},
     "age": {"bounds": [0, 63], "kind": "integer", "role": "quasi-identifier"},
@@ -92,7 +94,9 @@ class Sequences(RuleBasedStateMachine):
         self.begun: list[tuple[int, Path | None]] = []
 
     def _project(self, method: str) -> Project:
-        made = self.workspace.create(source=str(self.table), goal="anonymize", parameters={"k": K, "method": method})
+        made = self.workspace.create(
+            source=str(self.table), goal="anonymize", parameters={"k": K, "method": method, **MERGE}
+        )
         made.schema_file.write_text(SCHEMA, encoding="utf-8")
         return made
 
@@ -171,7 +175,7 @@ class Sequences(RuleBasedStateMachine):
 
     def by_job(self, method: str) -> None:
         self.number += 1
-        given = {"k": K, "method": method, "history": str(self.history)}
+        given = {"k": K, "method": method, "history": str(self.history), **MERGE}
         made = {"release": str(self.out / f"{self.number}.csv")}
         self.begin_job(Job("anonymize", str(self.table), str(self.schema), given, made))
 

@@ -202,9 +202,8 @@ def _strength(low: float, high: float) -> Check:
 
 def _spent(case: Case, m: re.Match[str]) -> Objections:
     exact = total(case.promise["ledger"])
-    near = (
-        exact <= Fraction(m["spent"]) <= exact * Fraction(100002, 100000) if m["up"] else Fraction(m["spent"]) == exact
-    )
+    spent = math.inf if m["spent"] == "inf" else Fraction(m["spent"])
+    near = exact <= spent <= exact * Fraction(100002, 100000) if m["up"] else spent == exact
     if not near or case.promise["spent"] != str(exact):
         yield f"it is {case.promise['spent']}"
     if m["how"].startswith("zCDP") != (case.promise["accounting"] == "rho"):
