@@ -281,7 +281,7 @@ def check_words(promise):
     need(is_whole(copies), "the number of copies of a row is not one")
     for label, law, stated in drawn(promise["ledger"]):
         least = squares * copies**2 if law == "gaussian" else rows * copies
-        chosen = (label, law) == ("rows per person", "choice")  # persons are counted
+        chosen = law == "selection" or (label, law) == ("rows per person", "choice")  # persons are counted
         need(stated >= least or chosen, f"the line {label} states noise for {stated} rows, and the unit needs {least}")
 # ------------------------------------------------------------------------------------------------------ reading tables
 ENCODINGS = {"utf-8": "utf-8-sig", "utf-16": "utf-16", "latin-1": "latin-1", "windows-1252": "windows-1252"}

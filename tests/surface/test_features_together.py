@@ -66,6 +66,12 @@ def test_every_pair_of_features_releases_what_is_promised(given: dict[str, str],
     _released(given, tmp_path)
 
 
+def test_words_that_are_selected_by_persons_pass_the_audit(tmp_path: Path) -> None:
+    given = {"method": "session", "option": "delta", "source": "pandas", "cells": "mixed", "after": "audit"}
+    more = {"second": "none", "unit": "person, ids missing", "output": "memory", "account": "ledger"}
+    assert _released(given | more, tmp_path).held
+
+
 @pytest.mark.slow
 def test_every_triple_of_features_releases_what_is_promised(tmp_path: Path) -> None:
     wrong: dict[str, str] = {}

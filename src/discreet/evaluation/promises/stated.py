@@ -8,8 +8,8 @@ from typing import Any
 from discreet.core import NEIGHBOURS, ROW, Guarantee, Person, persons, plural
 from discreet.metric import restated
 
-#: The line that chooses how many rows of a person are used: it counts persons.
-_OF_PERSONS = "rows per person"
+#: The line that chooses how many rows of a person are used, and selections of words, count persons.
+_OF_PERSONS = ("rows per person", "choice")
 
 
 def misstated(promise: Guarantee) -> list[str]:
@@ -51,7 +51,7 @@ def _misstated(promise: Guarantee) -> Iterator[str]:
             for draw in line.draws:
                 squares = draw.law == "gaussian"
                 least = unit.l2_squared() * copies**2 if squares else unit.l1 * copies
-                least = 1 if (line.label, draw.law) == (_OF_PERSONS, "choice") else least
+                least = 1 if draw.law == "selection" or (line.label, draw.law) == _OF_PERSONS else least
                 if draw.rows < least:
                     said = f"noise for {draw.rows} rows of a {unit.called}, and the unit needs {least}"
                     yield f"the ledger line {line.label!r} states {said}"
