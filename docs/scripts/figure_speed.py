@@ -124,6 +124,7 @@ def soak() -> str:
     kills = ", ".join(f"{name} {n}" for name, n in sorted(held["kills"].items()))
     grown = ", ".join(f"{name} {facts['mib_per_hour']:+.0f}" for name, facts in held["memory"].items())
     broken = [name for name, well in held["promises"].items() if not well]
+    other = sum(n for name, n in held["errors"].items() if name.endswith("not explained"))
     rows = [
         ["reports acknowledged, each counted once", f"{reports:,}"],
         ["entries of accounts", f"{checked['entries of accounts']:,} in {checked['accounts']} accounts"],
@@ -132,7 +133,8 @@ def soak() -> str:
             f"{checked['files of commands']:,} and {checked['releases from Spark']:,}"],
         ["processes killed with `kill -9`", f"{sum(held['kills'].values())} ({kills})"],
         ["full disks", f"{held['full_disks']}"],
-        ["errors, each explained by a kill, a full disk or a limit", f"{sum(held['errors'].values()):,}"],
+        ["errors explained by a kill, a full disk or a limit, and others",
+            f"{sum(held['errors'].values()) - other:,} and {other:,}"],
         ["memory, MiB per hour within a life", grown],
         ["promises broken", ", ".join(broken) or "none"],
     ]  # fmt: skip
