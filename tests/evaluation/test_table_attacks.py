@@ -77,7 +77,7 @@ def test_the_risk_falls_with_k(name: str, output: str) -> None:
     for k in (2, 8, 64):
         method = dc.anonymity.DensityTree(k, domain=DOMAIN).fit(people)
         risks.append(run(name, method.transform(people, output=output, random_state=2), people, others).risk)
-    slack = 0.05  # risks near 0 are differences of two shares
+    slack = 0.1  # risks near 0 are differences of two noisy shares; unprotected rows have 1
     assert all(b < a + slack for a, b in itertools.pairwise(risks))
     assert risks[0] > 0.9
     assert abs(risks[-1]) < 0.1

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
@@ -85,3 +87,16 @@ def test_columns_that_name_people_are_left_out_and_dates_come_back_as_dates():
     assert list(found.columns) == ["born", "x"]
     assert np.issubdtype(found["born"].dtype, np.datetime64)
     assert abs((found["born"] - frame["born"]).dt.days).max() < 200
+
+
+@pytest.mark.parametrize("n", [1, 40])
+def test_whole_numbers_and_dates_that_are_not_reported_are_missing(n: int, tmp_path: Path) -> None:
+    domain = dc.Domain({"day": {"kind": "date", "bounds": ["2020-01-01", "2025-01-01"]}, "n": dc.Integer(0, 10)})
+    table = pa.table({"day": [datetime.date(2024, 1, 1)] * n, "n": [3] * n})
+    sampled = {"attributes": "sample", "method": "square_wave", "random_state": 1}
+    dc.metric.Piecewise(1, domain, **sampled).transform_file(table, tmp_path / "noisy.parquet")
+    found = pq.read_table(tmp_path / "noisy.parquet")
+    assert found.schema.types == [pa.date32(), pa.float64()]
+    days, numbers = found["day"].is_valid().to_numpy(), np.isfinite(found["n"].to_numpy())
+    assert (days != numbers).all()
+    assert np.abs(found["n"].to_numpy()[numbers]).max(initial=0) < 100

@@ -135,6 +135,7 @@ def test_the_lines_of_the_page_run(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("DISCREET_KEY_PASSPHRASE", "four plain words here")
     text = PAGE.read_text(encoding="utf-8").replace("\\\n", "")
     lines = [line for block in re.findall(r"```console\n(.*?)```", text, re.S) for line in block.splitlines()]
     assert len(lines) > 20

@@ -258,7 +258,9 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
             chosen = [i for i, c in enumerate(domain) if isinstance(c, Numeric)]
             own = rows if len(chosen) == len(domain) else np.ascontiguousarray(rows[:, chosen])
             moved = numbers.perturb(own, stream)
-            columns.update({domain.names[i]: _values(moved[:, j], domain.columns[i]) for j, i in enumerate(chosen)})
+            partly = getattr(numbers, "n_sent", len(chosen)) < len(chosen)
+            for j, i in enumerate(chosen):
+                columns[domain.names[i]] = _values(moved[:, j], domain.columns[i], partly)
         for name, law in categories.items():
             column = domain.column(name)
             assert isinstance(column, Categorical)
@@ -333,15 +335,17 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
         return tags
 
 
-def _values(numbers: FloatArray, column: Any) -> Any:
-    """Return numbers as values of their column: dates to the day, whole numbers as such."""
-    if isinstance(column, Integer):
-        if isinstance(column, Time):  # what the noise carried past an end of the day stays at that end
-            return np.array(time_array(numbers).to_pylist(), dtype=object)
-        return np.clip(np.rint(numbers), -(2.0**62), 2.0**62).astype(np.int64)
-    if not isinstance(column, Date):
+def _values(numbers: FloatArray, column: Any, partly: bool) -> Any:
+    """Return numbers as values of their column: dates to the day, whole numbers as such; if ``partly``, NaN stays."""
+    if isinstance(column, Time):  # what the noise carried past an end of the day stays at that end
+        return np.array(time_array(numbers).to_pylist(), dtype=object)
+    if not isinstance(column, (Integer, Date)):
         return numbers
-    return np.rint(numbers).astype(np.int64).astype("datetime64[D]")
+    unreported = np.isnan(numbers)
+    whole = np.clip(np.rint(np.where(unreported, 0, numbers)), -(2.0**62), 2.0**62).astype(np.int64)
+    if isinstance(column, Date):
+        return np.where(unreported, np.datetime64("NaT"), whole.astype("datetime64[D]"))
+    return np.where(unreported, np.nan, whole) if partly else whole
 
 
 def checked_domain(perturber: Perturber) -> Domain:
