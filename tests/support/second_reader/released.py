@@ -126,7 +126,7 @@ def _clusters(case: Case, found: dict[str, Any], hidden: Any, arrays: dict[str, 
     if hidden is None:
         least = np.minimum(found["weights"], drawn)
         doubtful = (least <= math.log(50) / math.sqrt(2) * errors) & (errors > 0)
-        if doubtful.tolist() != found["may_be_noise"]:
+        if (doubtful & ~np.array(found["may_be_noise"])).any():  # refined counts, which are in no file, may add doubts
             yield f"clusters of {least} rows, give or take {errors}, may be noise: {found['may_be_noise']}"
 
 
