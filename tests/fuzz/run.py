@@ -1,9 +1,9 @@
 """Run the fuzzers: `make fuzz SECONDS=600`, or `python tests/fuzz/run.py [TARGET ...] --seconds 600`.
 
 Each target runs in a process of its own for so many seconds of CPU time, under libFuzzer (the package `atheris`), which
-keeps mutants that reach new code in `.fuzz/`; a run that was stopped takes up there. A finding does not stop it: each
-is counted by where it happened, and its first input is kept in `tests/fuzz/found/`, whose files `make test` feeds again
-for ever. `results.json` has the totals; the table in docs/security.md is made from it.
+keeps mutants that reach new code in `.fuzz/`, and the slowest input; a run that was stopped takes up there. A finding
+does not stop it: each is counted by where it happened, and its first input is kept in `tests/fuzz/found/`, whose files
+`make test` feeds again for ever. `results.json` has the totals; the table in docs/security.md is made from it.
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ class Fed:
             self.note(where(error), data, error)
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         end = time.process_time()
-        self.facts["slowest"] = max(self.facts["slowest"], end - begin)
+        if end - begin > self.facts["slowest"]:
+            self.facts["slowest"] = end - begin
+            (self.out.parent / "slowest").write_bytes(data)
         self.facts["cpu"] = self.before + end - self.start
         if self.facts["executions"] % 500 == 0 or self.facts["cpu"] > self.seconds:
             self.save()
@@ -202,7 +204,7 @@ def main() -> int:
                 "kept_inputs": len(list((KEPT / name / "corpus").iterdir())),
                 "slowest_seconds": round(facts["slowest"], 2),
                 "peak_megabytes": facts["megabytes"],
-                "findings": facts["findings"],
+                "findings": results.get(name, {}).get("findings", {}) | facts["findings"],  # of earlier runs too
             }
             RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
             told = f"{facts['executions']:,} inputs in {facts['cpu']:.0f} s of CPU time"

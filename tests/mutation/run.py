@@ -339,9 +339,11 @@ def _forked(work: Any, seconds: float) -> list[str]:
 
 def _passes(item: Any) -> bool:
     from _pytest.runner import runtestprotocol
+    from _pytest.warnings import catch_warnings_for_item
 
     item._initrequest()
-    return not any(report.failed for report in runtestprotocol(item, log=False, nextitem=None))
+    with catch_warnings_for_item(item.config, item.ihook, "runtest", item):  # its own marks, which the loop would read
+        return not any(report.failed for report in runtestprotocol(item, log=False, nextitem=None))
 
 
 def run_room(room: str, planted: list[Fault], tests: list[str], hints: dict[str, str]) -> Iterator[dict[str, Any]]:
