@@ -52,6 +52,13 @@ KINDS = {
 }  # fmt: skip
 
 
+def test_a_page_and_an_answer_give_one_interval(folder, tmp_path):
+    """The noise of one count is Laplace: an interval of a normal one would be too narrow."""
+    write_report(folder / "s.parquet", tmp_path / "r.html")
+    low, high = dc.Synopsis.load(folder / "s.parquet").ask("age >= 0").interval(0.95)
+    assert f"(95 % interval {low:,.0f} to {high:,.0f})" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_of_artifact_gets_a_page(folder, name, tmp_path):
     facts = write_report(folder / name, tmp_path / "r.html")

@@ -95,6 +95,7 @@ from .fitness import error_percent as error_percent
 from .fitness import readable_error as readable_error
 from .fitness import spread as spread
 from .intervals import clopper_pearson as clopper_pearson
+from .intervals import noise_width as noise_width
 from .intervals import normal_width as normal_width
 from .intervals import wilson as wilson
 from .jit import kernel_folder as kernel_folder

@@ -1,5 +1,6 @@
-"""Confidence intervals, one formula each: normal, Wilson, Clopper-Pearson."""
+"""Confidence intervals, one formula each: normal, Laplace or normal, Wilson, Clopper-Pearson."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,14 @@ def normal_width(level: float) -> float:
     from scipy.special import ndtri  # takes long to import
 
     return float(ndtri(0.5 + level / 2))
+
+
+def noise_width(level: float) -> float:
+    """Return the half width of an interval of noisy counts, in standard errors.
+
+    The noise of one count is Laplace, that of many is nearly normal: the wider of both holds for either.
+    """
+    return max(normal_width(level), -math.log1p(-level) / math.sqrt(2))
 
 
 def wilson(successes: Any, trials: Any, level: float) -> tuple[Any, Any]:

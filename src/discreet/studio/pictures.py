@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from discreet.core import Categorical, normal_width
+from discreet.core import Categorical, noise_width
 from discreet.reporting import number, translated, views
 from discreet.reporting.pages import clusters, intervals, plane, svg
 from discreet.studio.words import T, written
@@ -71,7 +71,7 @@ def _modelled(t: T, synopsis: Any, names: Sequence[str], title: str, said: dict[
         high=upper.max(axis=0), ends=[_ends(c, views.marks(c)) for c in chosen],
         assumed="" if together else t("results.not_together"), **said,
     )  # fmt: skip
-    error = _whole(normal_width(0.95) * float(np.median(table.std_errors)))
+    error = _whole(noise_width(0.95) * float(np.median(table.std_errors)))
     return picture, f"{title}; {t('results.cell_error', n=error) if together else t('results.not_together')}"
 
 

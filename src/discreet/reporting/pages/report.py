@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.risk import loss_rows
-from discreet.core import at_most, error_percent, hidden_among, kept_text, normal_width, percent_up, plural, unit_noun
+from discreet.core import at_most, error_percent, hidden_among, kept_text, noise_width, percent_up, plural, unit_noun
 from discreet.core import counted as counted_of
 from discreet.reporting import views
 from discreet.reporting.language import translated
@@ -133,7 +133,7 @@ def _released(facts: dict[str, Any]) -> Answer:
     lines = []
     if "leaves" in release:
         headline = counted.headline(release, len(named))
-        rows, error = release["rows"], normal_width(0.95) * release["rows_std_error"]
+        rows, error = release["rows"], noise_width(0.95) * release["rows_std_error"]
         span = f"{max(rows - error, 0.0):,.0f} to {rows + error:,.0f}"
         size = f"about {rows:,.0f} rows (95 % interval {span})"
         if "handed_out" in release:
@@ -401,7 +401,7 @@ def _not_known(release: dict[str, Any]) -> list[str]:
             text += f" Up to about {elsewhere['noise_alone']:,.0f} of the boxes may be pure noise."
         parts.append(text)
     elif "box_rows" in release and abs(release["box_rows"] - release["rows"]) >= max(1, 0.01 * release["rows"]):
-        held, error = f"{release['box_rows']:,.0f}", f"{normal_width(0.95) * release['box_rows_std_error']:,.0f}"
+        held, error = f"{release['box_rows']:,.0f}", f"{noise_width(0.95) * release['box_rows_std_error']:,.0f}"
         parts.append(
             f"The boxes, and so the bars of the charts below, add up to {held} ± {error} rows, because each box has "
             f"its own noise. The total of about {release['rows']:,.0f} rows is more accurate."
@@ -465,7 +465,7 @@ def marginal(found: dict[str, Any]) -> tuple[Any, str]:
         return svg.unknown(found.get("why", views.NOT_DIVIDED), title=name, ends=found["ends"]), name
     if assumed is not None and views.doubt(found) > 0.5:
         errors = None  # intervals of the noise around an assumption would mislead
-    wide = None if errors is None else (normal_width(0.95) * np.asarray(errors)).tolist()
+    wide = None if errors is None else (noise_width(0.95) * np.asarray(errors)).tolist()
     how: dict[str, Any] = {"title": name, "axis": "rows", "assumed": assumed}
     if found["edges"] is None and not found.get("ordered"):
         low, high = (None if wide is None else [v + s * w for v, w in zip(found["counts"], wide, strict=True)]
@@ -486,7 +486,7 @@ def marginal(found: dict[str, Any]) -> tuple[Any, str]:
         text += "; hatched: from boxes wider than the bar, assumed to be uniform"
     if "missing" in found:
         missing = found["missing"]
-        half = number(normal_width(0.95) * missing["std_error"], 2)
+        half = number(noise_width(0.95) * missing["std_error"], 2)
         text += f"; missing: {missing['value']:,.0f} ± {half} rows"
     return picture, text
 

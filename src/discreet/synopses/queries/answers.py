@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
-from discreet.core import EMPTY_UP_TO, checks, normal_width
+from discreet.core import EMPTY_UP_TO, checks, noise_width
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.queries.evenness import is_part
 
@@ -21,14 +21,11 @@ if TYPE_CHECKING:
 
 
 def wide(level: float) -> float:
-    """Return how many standard errors an interval reaches to each side.
-
-    The noise of one leaf is Laplace, that of many is nearly normal: the wider of both holds for either.
-    """
+    """Return how many standard errors an interval reaches to each side."""
     level = checks.finite("level", level)
     if not 0 < level < 1:
         raise InvalidArgument("level", level, "between 0 and 1", "level=0.95")
-    return max(normal_width(level), -math.log1p(-level) / math.sqrt(2))
+    return noise_width(level)
 
 
 def assumption(modelled: bool) -> str:
