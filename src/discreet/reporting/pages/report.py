@@ -276,8 +276,8 @@ def worrying(facts: dict[str, Any]) -> Answer:
     lines += [("warn", f"{text}.") for text in account.get("warnings", ()) if promise["model"] == "syntactic"]
     if "entry" in account and account["entry"] is None:
         lines.append(("bad", f"The account of {account['dataset']} does not know this file."))
-    weighed = bool(lines)
-    if not weighed:
+    warnings = sum(kind != "soft" for kind, _ in lines)
+    if not warnings:
         good = f"The {_guard(facts)} is intact" if checks["seal"] == "intact" else ""
         good = good or "The file is not sealed, so changes would go unnoticed"
         said = f"{good}{', the ledger adds up, the noise cannot be reproduced' if facts['ledger'] else ''}."
@@ -293,7 +293,7 @@ def worrying(facts: dict[str, Any]) -> Answer:
     lines += [("soft", f"{text[:1].upper()}{text[1:]}.") for text in checks.get("open", ())]
     if not facts["attacks"] and not facts["audits"]:
         lines.append(("soft", "Not measured: how far an attack gets. No attack and no audit is attached."))
-    headline = f"{len(lines)} point{'s' if len(lines) > 1 else ''} to consider" if weighed else "No violation was found"
+    headline = counted_of(warnings, "warning") if warnings else "No violation was found"
     if broken or facts.get("doubts"):
         headline = "A promise is broken" if broken else "The table may have been misread"
     return Answer(WORRYING, headline, lines)
