@@ -35,6 +35,8 @@ ICD = r"[A-Z]\d{2}(\.\d(\d)?)?"
         ("[ab]", 2, "a", "b"),
         ("(?:DE|AT)[12]?", 6, "AT", "DE2"),
         ("[0-9]{2} ?[AB]", 400, "00 A", "99B"),
+        ("x(AB){2}[0-3]-?(y|zz)C", 16, "xABAB0-yC", "xABAB3zzC"),
+        ("[AB]0{63}", 2, "A" + "0" * 63, "B" + "0" * 63),
     ],
 )
 def test_a_pattern_says_which_codes_there_are(pattern: str, size: int, first: str, last: str) -> None:
@@ -43,7 +45,25 @@ def test_a_pattern_says_which_codes_there_are(pattern: str, size: int, first: st
     assert list(column.codes.codes) == sorted(set(column.codes.codes))
 
 
-@pytest.mark.parametrize("pattern", ["", "a", r"\d{9}", "a*", "(", "[^a]", r"\w", "(?=a)b", r"a b?", ".", "*"])
+#: Of one code, of too many, of too long ones (the last would fill a gigabyte), or without an end.
+_REFUSED = [
+    "",
+    "a",
+    r"\d{9}",
+    "a*",
+    "(",
+    "[^a]",
+    r"\w",
+    "(?=a)b",
+    "a b?",
+    ".",
+    "*",
+    "[AB]0{64}",
+    "[AB](((0{64}){64}){64}){64}",
+]
+
+
+@pytest.mark.parametrize("pattern", _REFUSED)
 def test_other_patterns_are_refused_with_one_that_works(pattern: str) -> None:
     with pytest.raises(InvalidArgument, match=r"pattern of column 'zip'.*try .*pattern") as refused:
         dc.Domain({"zip": {"kind": "code", "pattern": pattern}})

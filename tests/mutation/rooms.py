@@ -137,6 +137,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "noise/test_separate_draws.py",
             "engines/passes/test_clamping.py",
             "noise/test_coin_bytes.py",
+            "noise/test_noise_samples.py",
             "local/oracles/test_direct.py",
             "local/oracles/test_oracles.py",
             "local/oracles/test_own_oracle.py",

@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 
 from discreet.core.arrays import FloatArray, IntArray
 
-#: Codes of a pattern at most.
-MOST = 2**20
+#: Codes of a pattern, and signs of one of them, at most.
+MOST, LONGEST = 2**20, 64
 #: What the parts of a parsed regular expression stand for.
 _PARTS: dict[str, Any] = {
     "LITERAL": lambda c: [chr(c)], "RANGE": lambda ends: map(chr, range(ends[0], ends[1] + 1)), "AT": lambda _: [""],
@@ -125,13 +125,13 @@ def code_set(pattern: str, listed: tuple[str, ...]) -> CodeSet | None:
 
 def _texts(parsed: Iterable[Any]) -> list[str]:
     """Return all texts that a parsed regular expression fits; KeyError for parts without an end, and for others."""
-    found = [""]
+    found, tail, longest = [""], "", 0
     for op, held in parsed:
         kind = str(op)
         if kind == "MAX_REPEAT":
             each, parts = _texts(held[2]), list[str]()
             for n in range(held[0], held[1] + 1):
-                if n > 64 or len(each) ** n + len(parts) > MOST:
+                if n * max(1, *map(len, each)) > LONGEST or len(each) ** n + len(parts) > MOST:
                     raise OverflowError
                 parts += map("".join, itertools.product(each, repeat=n))
         elif kind in ("SUBPATTERN", "BRANCH", "IN"):
@@ -139,7 +139,10 @@ def _texts(parsed: Iterable[Any]) -> list[str]:
             parts = [text for one in inner for text in _texts(one)]
         else:
             parts = list(_PARTS[kind](held))
-        if len(found) * len(parts) > MOST:
+        longest += max(map(len, parts))
+        if len(found) * len(parts) > MOST or longest > LONGEST:
             raise OverflowError
-        found = [a + b for a in found for b in parts]
-    return found
+        tails = [tail + part for part in parts]
+        # What has one text waits for the next choice: a million codes do not grow by one sign at a time.
+        found, tail = (found, tails[0]) if len(tails) == 1 else ([a + b for a in found for b in tails], "")
+    return [text + tail for text in found]

@@ -269,7 +269,7 @@ class Code(Integer):
     Parameters
     ----------
     pattern : str, optional
-        A regular expression without ``.``, ``*`` and ``+``, for at most a million codes: ``[A-Z]\\d{2}(\\.\\d)?``.
+        A regular expression without ``.``, ``*`` and ``+``, for at most a million codes of 64 characters: ``[A-Z]\\d{2}(\\.\\d)?``.
     categories : list of str, optional
         The public list of all codes, instead of a pattern. Synthetic rows hold only these.
     levels : list of int, optional
@@ -299,7 +299,8 @@ class Code(Integer):
         found = code_set(str(pattern), given)
         if found is None:
             what = (
-                r"such as \d{5} or [A-Z]\d{2}(\.\d)?, of at most a million codes; or else a list of codes without stars"
+                r"such as \d{5} or [A-Z]\d{2}(\.\d)?, of at most a million codes of 64 characters; "
+                "or else a list of codes without stars"
             )
             label = f"pattern of column {name!r}" if name else "pattern"
             raise InvalidArgument(label, given[:3] or pattern, what, 'pattern="[0-9]{5}"')
