@@ -269,7 +269,8 @@ class Code(Integer):
     Parameters
     ----------
     pattern : str, optional
-        A regular expression without ``.``, ``*`` and ``+``, for at most a million codes of 64 characters: ``[A-Z]\\d{2}(\\.\\d)?``.
+        A regular expression without ``.``, ``*`` and ``+``, for at most a million codes of 64 characters:
+        ``[A-Z]\\d{2}(\\.\\d)?``.
     categories : list of str, optional
         The public list of all codes, instead of a pattern. Synthetic rows hold only these.
     levels : list of int, optional
