@@ -13,6 +13,7 @@ rooms run at a time. Results are kept after every fault, so that a run can be st
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import gc
 import importlib
@@ -44,8 +45,8 @@ from mutation.rooms import ROOMS, room_of  # noqa: E402
 
 RESULTS, EQUIVALENT = HERE / "results.json", HERE / "equivalent.json"
 #: A child that has worked so many times as long as its tests did without a fault, and so many seconds, hangs: noticed.
-#: Its own seconds count, so that a busy machine is no hanging child; one that does nothing at all is given longer.
-PATIENCE, LEAST_SECONDS, ASLEEP = 4.0, 10.0, 20.0
+#: Its own seconds count, so that a busy machine is no hanging child; one that does nothing at all for so long sleeps.
+PATIENCE, LEAST_SECONDS, ASLEEP = 4.0, 10.0, 30.0
 #: More is given where kernels are compiled first.
 COMPILING = 40.0
 #: What a function may be wrapped in, and where it is then.
@@ -322,19 +323,31 @@ def _forked(work: Any, seconds: float) -> list[str]:
         finally:
             os._exit(0)
     os.close(write)
-    end, data = time.monotonic() + ASLEEP * seconds, b""
-    while select.select([read], [], [], max(0.0, end - time.monotonic()))[0]:
-        part = os.read(read, 1 << 20)
-        if not part:
+    data, before = b"", -1
+    while True:
+        if select.select([read], [], [], ASLEEP)[0]:
+            part = os.read(read, 1 << 20)
+            if not part:
+                break
+            data += part
+        elif before == (before := _ticks(child)):  # it waits for a thread that did not live through the fork, say
+            os.killpg(child, signal.SIGKILL)
             break
-        data += part
-    else:
-        os.killpg(child, signal.SIGKILL)
     os.close(read)
     ended = -os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     hangs = (signal.SIGXCPU, signal.SIGKILL)
     how = "" if ended <= 0 else "it does not end" if ended in hangs else f"it crashed: {signal.Signals(ended).name}"
     return [*data.decode().split("\n")[:-1], how]
+
+
+def _ticks(group: int) -> int:
+    """Return how long the processes of a group have worked, in ticks of the clock."""
+    found = 0
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            facts = place.read_text(errors="replace").rpartition(")")[2].split()
+            found += int(facts[2] == str(group)) * (int(facts[11]) + int(facts[12]))
+    return found
 
 
 def _passes(item: Any) -> bool:
