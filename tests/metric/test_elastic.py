@@ -241,6 +241,9 @@ def test_accuracy_forecasts_are_what_is_drawn():
     assert away.mean() == pytest.approx(float(law.expected_error(point)[0]), rel=0.02)
     assert (away > float(law.accuracy_radius(0.1, point)[0])).mean() <= 0.11
     assert len(law.expected_error()) == len(law.accuracy_radius(0.5)) == len(law.people_radius()) == len(law.lower)
+    # Summed in doubles, the chances of all reports may be less than a wanted chance next to 1.
+    never = law.accuracy_radius(1e-17)
+    assert never.tolist() == [max(np.linalg.norm(law.places - place, axis=1)) for place in law.places]
 
 
 def test_tables_come_back_as_they_were_and_files_hold_the_same_rows(tmp_path):

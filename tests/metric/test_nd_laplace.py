@@ -218,6 +218,18 @@ def test_rows_outside_and_missing_follow_the_rule():
     assert np.allclose(found, [[10, 0], [5, 0], [0, 1], [5, 0]], atol=1e-9)
 
 
+def test_whole_numbers_and_days_stay_such_however_large_the_noise():
+    """With a radius of 1e20, noise is beyond 64 bits: values stay at the largest that are written, on their side."""
+    domain = {"n": dc.Integer(0, 100), "day": ("2024-01-01", "2024-12-31")}
+    rows = pd.DataFrame({"n": [1, 50, 99] * 20, "day": pd.to_datetime(["2024-02-01", "2024-05-01", "2024-12-01"] * 20)})
+    near = dc.metric.NDLaplace(1, 1.0, domain, random_state=1).transform(rows)
+    assert near["n"].dtype == np.int64
+    assert near["n"].abs().max() < 10_000
+    far = dc.metric.NDLaplace(1e-5, 1e20, dc.Domain({"n": dc.Integer(0, 100)}), random_state=1).transform(rows[["n"]])
+    assert far["n"].dtype == np.int64
+    assert set(far["n"]) == {-(2**62), 2**62}
+
+
 def test_no_noise_without_privacy_says_so():
     m = NDLaplace(math.inf, 1, DOMAIN)
     X = _points(50)
@@ -301,6 +313,7 @@ def test_empty_and_single_tables():
         ({"epsilon": 0}, "epsilon must be"),
         ({"epsilon": -1}, "epsilon must be"),
         ({"epsilon": "1"}, "epsilon must be"),
+        ({"epsilon": 1e-9}, "epsilon must be at least 4e-08, got 1e-09"),
         ({"radius": 0}, "radius must be"),
         ({"radius": -0.1}, "radius must be"),
         ({"radius": math.nan}, "radius must be"),

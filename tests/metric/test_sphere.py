@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 import discreet as dc
-from discreet.metric import SphericalLaplace, great_circle
+from discreet.metric import SphericalLaplace, great_circle, restated
 from discreet.metric.sphere.globe import EARTH
 from discreet.noise.vector import spherical
 from discreet.noise.vector import spherical as kernels
@@ -246,6 +246,18 @@ def test_remaps_see_the_noisy_place_only() -> None:
 def test_what_is_wrong_is_named(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(dc.errors.DiscreetError, match=message):
         SphericalLaplace(**settings).fit()
+
+
+@pytest.mark.parametrize("names", [("lat", "lon"), ("lon", "lat")])
+def test_the_levels_follow_from_the_parameters(names: tuple[str, str]) -> None:
+    """As `discreet verify` derives them: with the rounding to the step, whatever the order of the columns."""
+    ends = {"lat": (40.0, 41.0), "lon": (-4.0, -3.0)}
+    domain = dc.Domain({name: ends[name] for name in names})
+    made = SphericalLaplace(1, 200, domain, latitude="lat", longitude="lon").fit().guarantee_
+    found = restated(made)
+    assert found is not None
+    assert found["epsilon"] == 1
+    assert found["epsilon_at_diameter"] == pytest.approx(made.parameters["epsilon_at_diameter"], rel=1e-9)
 
 
 def test_the_guarantee_says_what_it_is_about() -> None:

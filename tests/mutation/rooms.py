@@ -92,6 +92,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "anonymity/risk/test_risk.py",
             "anonymity/release/test_kept_columns.py",
             "anonymity/methods/test_minimality.py",
+            "anonymity/methods/test_drawing.py",
             "anonymity/release/test_row_order.py",
             "anonymity/release/test_months.py",
             "anonymity/release/test_second_releases.py",
@@ -207,7 +208,6 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "noise.vector.isotropic",
             "noise.vector.spherical",
             "noise.vector.caps",
-            "noise.hashing.support",
         ),
         (
             "metric/test_user_draws.py",

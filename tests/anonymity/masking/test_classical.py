@@ -20,6 +20,7 @@ from discreet.anonymity.masking._mdav_kernels import mdav
 from discreet.anonymity.masking._swap_kernels import swap_ranks
 from discreet.anonymity.masking.microaggregation import Microaggregation
 from discreet.anonymity.masking.noise import NoiseAddition, _root
+from discreet.anonymity.masking.sampling import Sampling
 from discreet.anonymity.masking.swapping import RankSwapping
 from discreet.anonymity.methods.generalization import Generalization
 from discreet.anonymity.release.disclosure import near_values, record_linkage
@@ -27,6 +28,17 @@ from discreet.anonymity.risk.printed import legend_of, read_sets, read_stretches
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 UNIT = dc.Domain({"x": (0, 1), "y": (0, 1)})
+
+
+def test_a_sample_has_the_stated_share_of_rows_drawn_at_random() -> None:
+    """Of 400 samples of 3 among 12 rows, each row is in 100 on average: beyond 54 and 146 with a chance below 1e-6."""
+    rows = pa.table({"x": np.linspace(0, 1, 12), "y": np.zeros(12)})
+    made = [Sampling(0.25, domain=UNIT).fit_transform(rows, random_state=seed) for seed in range(400)]
+    drawn = [release.table["x"].to_pylist() for release in made]
+    assert all(len(set(one)) == 3 for one in drawn)
+    often = Counter(value for one in drawn for value in one)
+    assert len(often) == 12
+    assert 54 < min(often.values()) <= max(often.values()) < 146
 
 
 def reference_mdav(rows: list[list[float]], k: int) -> list[int]:

@@ -17,6 +17,7 @@ from discreet.anonymity.growth.grid import Cells
 from discreet.anonymity.release import blanks
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.evaluation.promises.recount import recount
+from past_releases import Past
 
 TOWNS = ["ash", "elm", "fir", "oak"]
 QUASI = ["age", "town", "sex"]
@@ -182,6 +183,22 @@ def test_people_who_were_blanked_are_blanked_again_and_not_shown_alone(tmp_path:
         # In March four people live in elm: two of them were blanked before, and two are new. Neither are k.
         assert Counter(release.table["town"].to_pylist()) == {"ash": 6, "* or missing": 4}, month
     assert release.guarantee.parameters["reached_together"]["k"] == 4
+
+
+@pytest.mark.parametrize(("seed", "method"), [(0, DensityTree), (0, Mondrian), (3, Mondrian), (6, Mondrian)])
+def test_a_second_release_states_how_many_rows_blanks_brought_back(seed: int, method: Any) -> None:
+    rng = np.random.default_rng(seed)
+    january = list({row[0]: row for row in draw(rng, 120)}.values())
+    newcomers = {row[0]: (f"n{row[0]}", *row[1:]) for row in draw(rng, 60)}
+    february = table_of([*january[5:], *newcomers.values()], True)
+    out: dict[bool, Any] = {}
+    for blank in (False, True):
+        model = method(3, suppress=0.6, blanks=blank, domain=domain(True), on_conflict="suppress")
+        first = model.fit(table_of(january, True)).transform(table_of(january, True), random_state=1)
+        out[blank] = model.transform(february, history=Past(first), random_state=2)
+    stated = out[True].guarantee.parameters["blanked"]
+    assert stated == out[False].suppressed - out[True].suppressed == len(out[True]) - len(out[False])
+    assert (stated > 0) == (seed != 6)
 
 
 def test_sets_of_columns_are_few_in_wide_tables() -> None:

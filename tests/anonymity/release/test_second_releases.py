@@ -20,7 +20,8 @@ import pytest
 from discreet import Domain
 from discreet.anonymity import DensityTree, Generalization, Microaggregation, Mondrian, Release
 from discreet.anonymity.release.record import ReleaseRecord, following_column
-from discreet.anonymity.release.together import _records
+from discreet.anonymity.release.table import read_table
+from discreet.anonymity.release.together import _records, read_past
 from discreet.core.budget.guarantee import Guarantee
 from discreet.errors import DataSourceError, FormatError, InvalidArgument, InvalidType, SchemaError
 from past_releases import Past
@@ -244,6 +245,29 @@ def test_of_several_rows_alike_the_one_that_left_is_told_by_its_place(tmp_path: 
     record, (source, _) = _records(*columns, columns=[])
     assert (source < 0).all()
     assert record[7:][::-1].tolist() == record[:7].tolist()
+
+
+@pytest.mark.parametrize(("others", "seen"), [(0, True), (1, True), (2, False)])
+def test_a_correction_is_seen_by_a_value_that_at_most_k_rows_have(others: int, seen: bool) -> None:
+    """Person 1 has two rows; in February one has another place and diagnosis, and the medicine it had before."""
+    domain = Domain(
+        {
+            "who": {"bounds": [0, 10**6], "role": "person"},
+            "age": {"bounds": [0, 100], "role": "quasi-identifier"},
+            "ill": {"categories": ["flu", "cold", "cough"], "role": "sensitive"},
+            "cure": {"categories": ["tea", "rest", "herbs"], "role": "sensitive"},
+        }
+    )
+
+    def month(first: tuple[int, int, str, str]) -> pa.Table:
+        rows = [first, (1, 80, "cold", "rest"), *((2 + j, 20 + j, "cold", "tea") for j in range(others))]
+        rows += [(50 + j, 30 + j, "cold", "herbs") for j in range(9)]
+        return pa.table(dict(zip(domain.names, map(list, zip(*rows, strict=True)), strict=True)))
+
+    january, february = month((1, 10, "flu", "tea")), month((1, 50, "cough", "tea"))
+    tree = DensityTree(2, domain=domain).fit(january)
+    past = read_past([tree.transform(january).record], read_table(february, tree.plan_))
+    assert (past.corrected[0] >= 0).any() == seen
 
 
 def _followed(tables: list[list[tuple[int, str, int, str]]]) -> list[tuple[int, int, int, int]]:

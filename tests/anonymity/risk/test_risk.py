@@ -94,6 +94,14 @@ def test_measures_equal_their_definitions(seed: int) -> None:
             assert getattr(found, name) == pytest.approx(value, rel=1e-12, abs=1e-12), (column, name)
 
 
+@pytest.mark.parametrize(("l_wanted", "ratio"), [(2, 5 / 6), (3, 5 / 3), (4, 5 / 1), (5, math.inf)])
+def test_recursive_diversity_compares_the_commonest_value_with_those_from_the_lth_on(
+    l_wanted: int, ratio: float
+) -> None:
+    table = pa.table({"age": [30] * 11, "zip": ["1"] * 11, "ill": list("aaaaabbbccd")})
+    assert risk(table, ["age", "zip"], ["ill"], recursive_l=l_wanted).sensitive["ill"].recursive_c == ratio
+
+
 def test_population_gives_k_map_and_the_journalist() -> None:
     people, table = invented(1, 2000), invented(2, 60)
     report = risk(pa.table(table), QI, population=pa.table(people))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,9 @@ from discreet.engines import GridMap
 from discreet.engines.passes.cells import NestedMap
 from discreet.engines.passes.sums import SumsPass
 from discreet.engines.passes.trees import TreeMap
+from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.text_numbers import numbers_of_text
+from discreet.engines.writing.writer import declared_values
 from discreet.local import LocalHashing
 from discreet.noise.choice.runs import LARGEST_COUNT, Runs
 from discreet.noise.hashing import support as _support_kernels
@@ -80,6 +83,29 @@ def test_a_power_beyond_all_numbers_does_not_wrap_around_into_them() -> None:
     """2^64 + 1 is 1 in 64 bits."""
     texts = [f"1e{2**64 + 1}", f"-1e{2**64 + 1}", f"1e-{2**64 + 1}", "5e2"]
     assert numbers_of_text(pa.array(texts, pa.large_binary())).tolist() == [float(text) for text in texts]
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int64, np.uint64])
+def test_numbers_next_to_and_far_from_declared_ones_are_none_of_them(kind: type) -> None:
+    ends = np.iinfo(kind)
+    values = np.array([ends.min, 1, 2, 3, 4, 5, 9, ends.max], kind)
+    coded = Encoder(Domain({"x": [2, 4, 3]}).column("x")).numbers(values)
+    assert coded.tolist() == pytest.approx(
+        [math.nan, math.nan, 0.5, 2.5, 1.5, math.nan, math.nan, math.nan], nan_ok=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "low", "high"),
+    [
+        ((0, 1.5), 0.0, 1.5),
+        (("2024-01-01", "2024-12-31"), "2024-01-01", "2024-12-31"),
+    ],
+)
+def test_no_value_beyond_the_declared_ends_is_written(column: Any, low: Any, high: Any) -> None:
+    own = Domain({"x": column}).column("x")
+    written = declared_values(own, np.array([own.low - 1e4, own.low, math.nan, own.high, own.high + 1e4]))
+    assert written.to_pylist() == [low, low, None, high, high]
 
 
 @pytest.mark.parametrize("rows", [[3, -4, 9, 99, 5], [0, -1] * 40 + [12, 5]])

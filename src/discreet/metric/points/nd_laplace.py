@@ -194,7 +194,10 @@ def _step(given: Any, scaling: Scaling, rate: Exact, radius: float) -> Fraction:
         # Small compared with the noise and the radius, so that rounding has little effect and costs little noise.
         fine = min(math.sqrt(n + 1) / float(rate) / _FINENESS, radius / (_SLACK * math.sqrt(n)))
         step = Fraction(2) ** math.floor(math.log2(fine))
-    if given is not None and rate != math.inf and rate * step * _LARGEST_SCALE < 1:
+    if rate != math.inf and rate * step * _LARGEST_SCALE < 1:
+        if given is None:  # the step is that of the radius
+            expected = f"at least {2 * _SLACK * math.sqrt(scaling.dimension) / _LARGEST_SCALE:.1g}"
+            raise InvalidArgument("epsilon", float(rate) * radius, expected, "epsilon=0.1")
         expected = f"at least {float(1 / (Fraction(rate) * _LARGEST_SCALE)):.3g}, a share of the noise's size"
         raise InvalidArgument("step", given, expected, "step=None")
     if scaling.diameter / float(step) > _MOST_STEPS:
