@@ -7,12 +7,13 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize
+from scipy.special import ndtri
 
 import discreet as dc
 from discreet import noise
 from discreet.clustering import fit_mixture
 from discreet.clustering.leaves import _mixture_kernels
-from discreet.clustering.leaves.mixture import _Problem
+from discreet.clustering.leaves.mixture import _Axes, _Problem
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise.integer.laws import DiscreteLaplace
 from discreet.synopses import BoxSynopsis, HiddenCells, TreeTable, refine
@@ -403,3 +404,17 @@ def test_without_means_or_without_noise_nothing_is_moved():
     exact = dc.GridSynopsis(math.inf, dc.Domain.box([0] * 4, 1), 2, leaf_means=True, random_state=1)
     exact = exact.fit(np.random.default_rng(3).random((500, 4))).synopsis_
     assert refine.means(exact) is exact
+
+
+@pytest.mark.parametrize("mean", [0.02, 0.2, 0.5, 0.98])
+@pytest.mark.parametrize("spread", [0.03, 0.1, 0.4])
+def test_rows_beyond_the_bounds_lie_on_them_when_places_are_worked_out(mean, spread):
+    """The middle of 400,001 quantiles that are clamped to [0, 1], leaf by leaf; a leaf with few of them is left out."""
+    rows = np.clip(mean + spread * ndtri((np.arange(400_001) + 0.5) / 400_001), 0, 1)
+    drawn = release(np.full(4, 10))
+    axes = _Axes.of(drawn, np.ones(4, bool), np.ones(1))
+    found = axes.places(np.array([[mean]]), np.array([[spread]]))[:, 0]
+    for place, low, high in zip(found, *axes.inner.T, strict=True):
+        own = rows[(rows >= low) & ((rows < high) | (high == 1))]
+        if len(own) > 4000:
+            assert place == pytest.approx(own.mean(), abs=1e-3)

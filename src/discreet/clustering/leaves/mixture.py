@@ -10,7 +10,7 @@ drawn. The constants were tried on generated tables (``benchmarks/tuning/auto.py
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -172,12 +172,15 @@ class _Axes:
         return share, (tail_a - tail_b) / spread, finite_a * tail_a - finite_b * tail_b
 
     def places(self, means: FloatArray, spreads: FloatArray) -> FloatArray:
-        """Return each component's mean inside each interval, clamped into it."""
-        share, by_mean, _ = self.shares(means, spreads)
-        spread = spreads.T[self.axis]
-        place = means.T[self.axis] + spread**2 * by_mean / np.maximum(share, 1e-300)
+        """Return the mean of each component's rows in each interval; those beyond the bounds lie on them."""
+        whole, _, _ = self.shares(means, spreads)
         low, high = self.inner[:, :1], self.inner[:, 1:]
-        return np.clip(np.where(share > 1e-12, place, (low + high) / 2), low, high)
+        share, by_mean, _ = replace(self, low=low[:, 0], high=high[:, 0]).shares(means, spreads)
+        mean, spread = means.T[self.axis], spreads.T[self.axis]
+        below = np.where(np.isinf(self.low)[:, None], special.ndtr((low - mean) / spread), 0.0)
+        above = np.where(np.isinf(self.high)[:, None], special.ndtr((mean - high) / spread), 0.0)
+        sums = mean * share + spread**2 * by_mean + low * below + high * above
+        return np.clip(np.where(whole > 1e-12, sums / np.maximum(whole, 1e-300), (low + high) / 2), low, high)
 
 
 class _Problem:
