@@ -112,7 +112,7 @@ class CodeSet:
         return None if np.isnan(found) else (int(found), int(found))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def code_set(pattern: str, listed: tuple[str, ...]) -> CodeSet | None:
     """Return the codes of a pattern or a list; None if these are not 2 to `MOST` codes that can be printed."""
     try:
