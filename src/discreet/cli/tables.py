@@ -9,7 +9,7 @@ from typing import Any
 from rich.markup import escape
 
 from discreet.cli.common import console, measures, preview, show_files, show_promise, show_table, warn_if_seeded
-from discreet.core import Guarantee, counted, percent_up
+from discreet.core import counted, percent_up
 from discreet.errors import InvalidArgument
 
 
@@ -114,6 +114,7 @@ def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any
     """
     from discreet.accounts import Account
     from discreet.anonymity import ReleaseHistory
+    from discreet.core import Guarantee
 
     found, own = ReleaseHistory(history), table.expanduser().absolute()
     book = None if account is None else Account(account)
