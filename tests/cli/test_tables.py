@@ -280,6 +280,54 @@ def test_requirements_are_read_with_care(folder: Path) -> None:
         run("risk", folder / "people.csv", "--qi", "zip")
 
 
+def test_a_folder_is_not_withdrawn_and_a_table_only_once(folder: Path) -> None:
+    history = ["--history", folder / "people.history"]
+    for name in ("first.csv", "second.csv"):
+        anonymize(folder, "--k", 10, *history, output=name)
+    with pytest.raises(InvalidArgument, match="TABLE must be a table of the history"):
+        run("withdraw", folder, *history)
+    told = " ".join(run("withdraw", folder / "first.csv", *history).output.split())
+    assert "checked with 2 earlier releases" in told, "the second was checked with it"
+    assert "replaced" not in told
+    with pytest.raises(InvalidArgument, match=r"which has: '[^']*second\.csv'"):
+        run("withdraw", folder / "first.csv", *history)
+    assert (folder / "second.csv").exists()
+
+
+@pytest.mark.parametrize("lost", ["the folder", "the withdrawn table", "a table withdrawn in Python"])
+def test_a_job_returns_no_earlier_table_that_its_history_does_not_count(tmp_path: Path, lost: str) -> None:
+    people = dc.datasets.people(120)
+    csv.write_csv(people.table, tmp_path / "people.csv")
+    people.domain.to_toml(tmp_path / "schema.toml")
+    account, history, safe = tmp_path / "a.account", tmp_path / "people.history", tmp_path / "safe.csv"
+    output("account", "create", account, "--dataset", "people", "--epsilon", 1)
+    job = ["anonymize", tmp_path / "people.csv", "--schema", tmp_path / "schema.toml", "-k", 5, "--account", account]
+    job += ["--history", history, "-o", safe]
+    output(*job)
+    made = safe.read_bytes()
+    again = [*job[:-1], tmp_path / "people.history" / ".." / "safe.csv", "--json"]
+    assert json.loads(output(*again))["account"]["repeated"]
+    assert safe.read_bytes() == made
+    kept = tmp_path / "backup"
+    kept.mkdir()
+    for place in tmp_path.glob("safe.csv*"):
+        shutil.copy(place, kept)
+    if lost == "the folder":
+        shutil.rmtree(history)
+    elif lost == "the withdrawn table":
+        output("withdraw", safe, "--history", history, "--account", account)
+    else:
+        dc.anonymity.ReleaseHistory(history).withdraw(safe)
+    shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
+    before = {place: place.read_bytes() for place in tmp_path.rglob("*") if place.is_file()}
+    said = r"try --output .*safe-2\.csv" if lost == "the withdrawn table" else "does not list .*restore.*try --fresh"
+    with pytest.raises(dc.errors.DiscreetError, match=said):
+        run(*job)
+    assert {place: place.read_bytes() for place in tmp_path.rglob("*") if place.is_file()} == before
+    run(*job, "--overwrite" if lost == "the withdrawn table" else "--fresh")
+    assert [entry.table for entry in dc.anonymity.ReleaseHistory(history).tables] == [str(safe)]
+
+
 def test_an_account_keeps_the_entry_of_a_withdrawn_table_and_says_so(tmp_path: Path) -> None:
     """`account show` and `verify` name it, and later tables are not said to be unchecked with it."""
     people = dc.datasets.people(120)

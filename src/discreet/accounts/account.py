@@ -314,9 +314,9 @@ class Account(Standing):
         return same
 
     def earlier(self, task: str) -> tuple[Entry, ...]:
-        """Return the published releases of a job, the newest first."""
+        """Return the published releases of a job that were not withdrawn, the newest first."""
         found = [e for e in self.entries if e.task == task and e.state == "booked" and e.digest is not None]
-        return tuple(reversed(found))
+        return tuple(e for e in reversed(found) if not e.withdrawn)
 
     def _asked(
         self, kind: str, job: str, cost: Mapping[str, Any], asked: Mapping[str, Any], number: int

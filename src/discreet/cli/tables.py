@@ -9,7 +9,7 @@ from typing import Any
 from rich.markup import escape
 
 from discreet.cli.common import console, measures, preview, show_files, show_promise, show_table, warn_if_seeded
-from discreet.core import counted, percent_up, promise_place, signature_place
+from discreet.core import counted, percent_up
 from discreet.errors import InvalidArgument
 
 
@@ -117,27 +117,30 @@ def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any
     from discreet.core import Guarantee
 
     found, own = ReleaseHistory(history), table.expanduser().absolute()
-    if not any(str(own) in entry.places for entry in found.entries):
-        known = ", ".join(repr(entry.table) for entry in found.entries) or "none"
-        raise InvalidArgument("TABLE", str(table), f"a table of the history {str(history)!r}, which has: {known}")
-    promise = Guarantee.from_json(promise_place(own).read_bytes()) if promise_place(own).is_file() else None
-    charged = {} if promise is None else promise.parameters.get("account")
-    if charged and account is None:
-        named = f" {charged['dataset']!r}" if isinstance(charged, dict) and "dataset" in charged else ""
-        expected = f"the account{named} that lists the table, so that it says that the table was withdrawn"
-        raise InvalidArgument("--account", None, expected, "--account people.account")
     book = None if account is None else Account(account)
-    for place in (own, promise_place(own), signature_place(own)):
-        place.unlink(missing_ok=True)
-    found.withdraw(own)
-    noted = None if book is None or promise is None else book.withdraw(str(promise.digest))
+    noted: int | None = None
+
+    def note(promise: Guarantee) -> None:
+        nonlocal noted
+        charged = promise.parameters.get("account")
+        if book is not None:
+            noted = book.withdraw(str(promise.digest))
+        elif charged:
+            named = f" {charged['dataset']!r}" if isinstance(charged, dict) and "dataset" in charged else ""
+            expected = f"the account{named} that lists the table, so that it says that the table was withdrawn"
+            raise InvalidArgument("--account", None, expected, "--account people.account")
+
+    listed = any(str(own) in entry.places for entry in found.tables)  # and not a folder with tables in it
+    if not (listed and found.withdraw(own, note)):
+        known = ", ".join(repr(entry.table) for entry in found.tables) or "none"
+        raise InvalidArgument("TABLE", str(table), f"a table of the history {str(history)!r}, which has: {known}")
     left = found.entries
     yield {"table": str(own), "history": str(history), "releases": len(left), "entry": noted}
     told = f"[bold]Withdrawn[/] and deleted: [cyan]{escape(str(table))}[/]. The next release is checked with "
     told += f"{counted(len(left), 'earlier release')}."
     if noted is not None:
         told += f" Entry {noted} of the account stays, with a note that it was withdrawn."
-    if any(str(own) in entry.places for entry in left):
+    if any(str(own) in entry.places for entry in found.tables):
         told += " One of them is a table that this one replaced: if nobody received that either, repeat this."
     console.print(f"{told} If there is a page about the withdrawn table, delete that too.", highlight=False)
 

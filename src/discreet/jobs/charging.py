@@ -140,7 +140,8 @@ def released_digest(path: Path) -> str | None:
 def repeated(job: Job) -> Any:
     """Return an earlier release of the same job, if the output file is the one that was booked.
 
-    It is returned bit for bit, which costs nothing; ``fresh`` draws new noise for a new price.
+    It is returned bit for bit, which costs nothing; ``fresh`` draws new noise for a new price. A table of a release
+    history that does not list it is refused: later tables would not be checked with it.
     """
     account, task, place = account_of(job), task_of(job), job.places().get("release")
     if account is None or task is None or place is None or job.parameters.get("fresh") or not place.is_file():
@@ -152,7 +153,20 @@ def repeated(job: Job) -> Any:
         found = _PAID.get(job.kind, Synopsis).load(place)
     except DiscreetError:
         return None
-    return found if found.digest in booked else None
+    if found.digest not in booked:
+        return None
+    if "history" in job.parameters:
+        from discreet.anonymity import ReleaseHistory
+
+        folder, made = job.parameters["history"], job.outputs["release"]
+        if not ReleaseHistory(job.place(folder)).lists(place, found.digest):
+            raise job.declared.refused(
+                lambda say: (
+                    f"{say('history', folder)} does not list {made!r}, which this job released before: restore the "
+                    f"folder from a backup or, only if no one received the table, replace it; try {say('fresh', True)}"
+                )
+            )
+    return found
 
 
 def completed(job: Job) -> Job:

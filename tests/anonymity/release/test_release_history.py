@@ -112,6 +112,82 @@ def test_a_withdrawn_release_counts_only_with_one_that_was_checked_with_it(tmp_p
     assert not history.records()
 
 
+@pytest.mark.parametrize("name", ["safe.csv", "safe.parquet", "safe.xlsx"])
+def test_a_withdrawn_table_is_deleted_with_all_that_belongs_to_it(tmp_path: Path, name: str) -> None:
+    history, target = ReleaseHistory(tmp_path / "h"), tmp_path / name
+    released(tree(), history, target)
+    (tmp_path / f"{name}.signature.json").write_text("{}")
+    assert history.withdraw(tmp_path / f"un{name}") == 0
+    assert target.exists()
+    assert history.withdraw(target) == 1
+    assert [place.name for place in tmp_path.iterdir()] == ["h"]
+    assert not history.tables
+    assert history.withdraw(target) == 0
+
+
+def test_a_table_that_cannot_be_deleted_still_counts(tmp_path: Path) -> None:
+    history, target = ReleaseHistory(tmp_path / "h"), tmp_path / "safe.csv"
+    released(tree(), history, target)
+    target.unlink()
+    target.mkdir()
+    with pytest.raises(dc.errors.DataSourceError, match=r"cannot delete .*safe\.csv.*withdraw the table again"):
+        history.withdraw(target)
+    assert len(history.entries) == 1
+    target.rmdir()
+    assert history.withdraw(target) == 1
+
+
+def test_a_withdrawal_that_is_killed_leaves_a_release_that_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history, target = ReleaseHistory(tmp_path / "h"), tmp_path / "safe.csv"
+    released(tree(), history, target)
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as at:
+        at.setattr(Path, "touch", killed)  # the table is deleted, and the entry is not yet marked
+        with pytest.raises(KeyboardInterrupt):
+            history.withdraw(target)
+    assert not target.exists()
+    assert len(history.entries) == 1
+    assert history.withdraw(target) == 1
+    assert not history.entries
+
+
+@pytest.mark.parametrize("meanwhile", ["replaced", "withdrawn"])
+def test_a_withdrawal_that_waited_takes_back_what_it_was_asked_for_or_nothing(tmp_path: Path, meanwhile: str) -> None:
+    history, waiting = ReleaseHistory(tmp_path / "h"), ReleaseHistory(tmp_path / "h")
+    target, said = tmp_path / "safe.csv", list[Any]()
+    released(tree(), history, target)
+    with pytest.warns(dc.errors.DiscreetWarning, match="replaces"):
+        released(mondrian(), history, target)
+
+    def withdraw() -> None:
+        try:
+            said.append(waiting.withdraw(target))
+        except dc.errors.DataSourceError as error:
+            said.append(str(error))
+
+    with history:
+        history.records()  # from here on it is locked
+        thread = threading.Thread(target=withdraw)
+        thread.start()
+        thread.join(0.3)
+        if meanwhile == "withdrawn":
+            history.withdraw(target)
+        else:
+            release = tree().fit_transform(TABLE.slice(0, 150), history=history)
+            with pytest.warns(dc.errors.DiscreetWarning, match="replaces"):
+                release.save(target)
+    thread.join(30)
+    assert len(said) == 1
+    assert "nothing was withdrawn; withdraw it again" in str(said[0])
+    assert target.exists() == (meanwhile == "replaced")
+    assert len(history.tables) == (3 if meanwhile == "replaced" else 1)
+
+
 def test_what_was_withdrawn_and_is_released_again_counts_again(tmp_path: Path) -> None:
     history = ReleaseHistory(tmp_path / "h")
     for name in ("lost", "kept"):

@@ -278,6 +278,30 @@ def _lost(client: Browser, project: Project, book: Account, *, reserve: bool) ->
     return project.runs / str(offer.number)
 
 
+def test_a_table_that_is_handed_out_after_its_run_was_lost_still_counts(client: Browser, tmp_path: Path) -> None:
+    from discreet.studio.runs.offer import history_of
+
+    place = tmp_path / "visits.csv"
+    place.write_text("who,age\n" + "".join(f"p{i},{20 + i % 60}\n" for i in range(400)), encoding="utf-8")
+    project = client.studio.workspace.create(source=str(place), goal="anonymize", parameters={"k": 5})
+    project.schema_file.write_text(
+        '[columns.who]\nrole = "identifier"\n[columns.age]\nbounds = [0, 120]\nrole = "quasi-identifier"\n',
+        encoding="utf-8",
+    )
+    book = account(project, tmp_path, epsilon=1)
+    client.post(f"/p/{project.id}/release/start", data=form(client.get(f"/p/{project.id}/release").text))
+    run = runs_of(project)[0]
+    made = run.path("release").read_bytes()
+    run.write(state="running", files={}, figures={}, promise=None, entry=None)
+    page = client.get(f"/p/{project.id}/release/1").text
+    client.post(f"/p/{project.id}/release/1/again", data=form(page))
+    run = runs_of(project)[0]
+    assert run.state == "done"
+    assert run.path("release").read_bytes() == made
+    assert len(book.entries) == 1
+    assert [Path(entry.table) for entry in history_of(project).tables] == [run.path("release")]
+
+
 @pytest.mark.parametrize("kind", ["parquet", "xlsx"])
 def test_anonymous_tables_are_listed_and_checked_with_earlier_ones(kind: str, client: Browser, tmp_path: Path) -> None:
     place = tmp_path / "visits.csv"

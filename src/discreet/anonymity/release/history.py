@@ -35,6 +35,7 @@ from discreet.core import (
     counted,
     promise_place,
     refuse_later,
+    signature_place,
     sync_folder,
     write_sealed,
     write_whole,
@@ -59,7 +60,8 @@ class Entry:
     """A release in the history: its number, the path of its table, the day, and the seal of its record.
 
     ``earlier`` are the seals of the records that it was checked with, ``waits`` is the temporary path of the table
-    until it gets its name, ``digest`` that of the table in whatever form, ``copies`` are further paths of it.
+    until it gets its name, ``digest`` that of the table in whatever form, ``copies`` are further paths of it, and
+    ``promises`` the digests of the guarantees next to its files.
     """
 
     number: int
@@ -70,6 +72,7 @@ class Entry:
     waits: str = ""
     digest: str = ""
     copies: tuple[str, ...] = ()
+    promises: tuple[str, ...] = ()
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -155,6 +158,17 @@ class ReleaseHistory:
             chosen |= {seal: known[seal] for seal in more}
         return sorted(chosen.values(), key=lambda entry: entry.number)
 
+    @property
+    def tables(self) -> list[Entry]:
+        """The releases that were not withdrawn, the earliest first; also one that is just being written."""
+        return [entry for entry in self._all() if not self._mark(entry).exists()]
+
+    def lists(self, place: str | Path, promise: str | None) -> bool:
+        """Return whether a table at this place, with a guarantee of this digest, is a release that counts."""
+        # An entry of an earlier version names no guarantees.
+        found = [entry for entry in self.tables if promise in (entry.promises or (promise,))]
+        return os.path.realpath(place) in [os.path.realpath(each) for entry in found for each in entry.places]
+
     def records(self) -> list[ReleaseRecord]:
         """Read the records of all earlier releases; refuse a history in which one is missing or was changed."""
         if not self.folder.exists() and not self._held.blocks:
@@ -178,7 +192,7 @@ class ReleaseHistory:
         with self._locked():
             for entry in self.entries:
                 if (entry.seal, entry.digest) == (record.seal, digest):  # the same table in another form
-                    self._note_copy(entry, str(target))
+                    self._note_copy(entry, str(target), str(sealed.digest))
                     book(sealed)
                     write_sealed(target, payload, sealed)
                     return
@@ -192,7 +206,10 @@ class ReleaseHistory:
             try:
                 with NewFile(target) as out:
                     today, waits = date.today().isoformat(), str(out.temporary)
-                    entry = Entry(self._next(), str(target), today, record.seal, record.earlier, waits, digest)
+                    entry = Entry(
+                        self._next(), str(target), today, record.seal, record.earlier, waits, digest,
+                        promises=(str(sealed.digest),),
+                    )  # fmt: skip
                     try:
                         self._write(entry)
                         out.file.write(payload)
@@ -205,34 +222,52 @@ class ReleaseHistory:
             except OSError as error:
                 raise cannot_write(path, error) from None
 
-    def withdraw(self, place: str | Path) -> int:
-        """Note that tables were deleted before anyone received them, so later releases ignore them; return how many.
+    def withdraw(self, place: str | Path, note: Callable[[Guarantee], None] | None = None) -> int:
+        """Delete tables that no one received, so that later releases ignore them; return how many releases these were.
 
-        Of a folder these are all tables in it, of a table only the last release there: an earlier one, which it
-        replaced, may have been handed out. A release with a copy elsewhere still counts, until that is withdrawn too.
+        A table is deleted with its guarantee and signature. Of a folder these are all tables in it, of a table only
+        the last release there: an earlier one, which it replaced, may have been handed out. A release with a copy
+        elsewhere still counts, until that is withdrawn too. Refused if the release there is another one by the time
+        the lock is free. ``note`` is called with each guarantee before its table is deleted.
         """
         if not self.folder.exists():
             return 0
         own = str(Path(place).expanduser().absolute())
+        seen = {entry.number for entry in self._at(own)}
         with self._locked():
-            held = [entry for entry in self._all() if not self._mark(entry).exists()]
-            found = [entry for entry in held if any(each.startswith(own + os.sep) for each in entry.places)]
-            found += [entry for entry in held if own in entry.places][-1:]
+            found = self._at(own)
+            if not seen.issuperset(entry.number for entry in found):
+                raise DataSourceError(
+                    f"history: another program changed what is at {own!r}; nothing was withdrawn; withdraw it again "
+                    "if no one received what is there now"
+                )
             for entry in found:
-                left = [each for each in entry.places if each != own and not each.startswith(own + os.sep)]
+                gone = [each for each in entry.places if each == own or each.startswith(own + os.sep)]
+                left = [each for each in entry.places if each not in gone]
+                # First the note, then the files, then the entry: a program that is killed in between leaves a release
+                # that still counts and can be withdrawn again, never a table that the history ignores.
+                for each in gone:
+                    _delete(Path(each), note)
                 if left:
                     self._write(replace(entry, table=left[0], copies=tuple(left[1:])))
                 else:
                     self._mark(entry).touch(mode=0o600)
         return len(found)
 
-    def _note_copy(self, entry: Entry, place: str) -> None:
+    def _at(self, own: str) -> list[Entry]:
+        """Return the last release of a table, or all in a folder; not one whose table has no name yet."""
+        held = [entry for entry in self.tables if not entry.waits or not Path(entry.waits).exists()]
+        last = [entry for entry in held if own in entry.places][-1:]
+        return last or [entry for entry in held if any(each.startswith(own + os.sep) for each in entry.places)]
+
+    def _note_copy(self, entry: Entry, place: str, promise: str) -> None:
         """Note a further copy of a table before it is written; a withdrawn release counts again."""
         if self._mark(entry).exists():
-            self._write(replace(entry, table=place, copies=()))
+            self._write(replace(entry, table=place, copies=(), promises=(promise,)))
             self._mark(entry).unlink()
-        elif place not in entry.places:
-            self._write(replace(entry, copies=(*entry.copies, place)))
+        else:
+            copies = (*entry.copies, *([] if place in entry.places else [place]))
+            self._write(replace(entry, copies=copies, promises=(*entry.promises, promise)))
 
     def _check(self, record: ReleaseRecord) -> None:
         """Refuse a release that was not checked with exactly the releases of this history."""
@@ -354,6 +389,20 @@ def complete(records: list[ReleaseRecord]) -> list[ReleaseRecord]:
     return list(found.values())
 
 
+def _delete(table: Path, note: Callable[[Guarantee], None] | None) -> None:
+    """Delete a table, its guarantee and its signature, durably."""
+    promise = promise_place(table)
+    if note is not None and promise.is_file():
+        note(Guarantee.from_json(promise.read_bytes()))
+    for place in (table, promise, signature_place(table)):
+        try:
+            place.unlink(missing_ok=True)
+        except OSError as error:
+            said = f"history: cannot delete {str(place)!r} ({error.strerror}); delete it and withdraw the table again"
+            raise DataSourceError(said) from None
+    sync_folder(table.parent)
+
+
 def _digest(table: pa.Table) -> str:
     sink = pa.BufferOutputStream()
     plain = table.combine_chunks().replace_schema_metadata(None)
@@ -369,8 +418,10 @@ def _read(place: Path) -> Entry | None:
         if (told["format"], told["format_version"]) != (_FORMAT, _FORMAT_VERSION):
             raise ValueError("another format")
         table, day, seal, waits, digest = (told[name] for name in ("table", "date", "seal", "waits", "digest"))
-        entry = Entry(int(place.stem), table, day, seal, tuple(told["earlier"]), waits, digest, tuple(told["copies"]))
-        if not all(isinstance(text, str) for text in (table, day, seal, waits, digest, *entry.earlier, *entry.copies)):
+        lists = (tuple(told["copies"]), tuple(told.get("promises", ())))
+        entry = Entry(int(place.stem), table, day, seal, tuple(told["earlier"]), waits, digest, *lists)
+        texts = (table, day, seal, waits, digest, *entry.earlier, *entry.copies, *entry.promises)
+        if not all(isinstance(text, str) for text in texts):
             raise TypeError
         date.fromisoformat(entry.date)
     except FileNotFoundError:

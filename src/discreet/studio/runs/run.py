@@ -19,7 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.core import write_whole
+from discreet.core import promise_place, write_whole
 from discreet.errors import DiscreetError
 from discreet.jobs import Job
 from discreet.studio.workspace import Project
@@ -121,16 +121,18 @@ class Run:
     def tidy(self, keep: tuple[str, ...] = ()) -> None:
         """Remove what a process left that did not end well: half-written files, and outputs other than ``keep``.
 
-        A table that is removed here was never handed out, so that later releases need not be checked with it.
+        A table that is removed here was never handed out, so that later releases need not be checked with it. One that
+        is kept still counts, and keeps its guarantee.
         """
+        kept = {*_OWN, *keep, *(promise_place(name).name for name in keep)}
         for place in self.folder.iterdir():
-            if place.name in _OWN or place.name in keep:
+            if place.name in kept:
                 continue
             if place.is_dir() and not place.is_symlink():
                 shutil.rmtree(place, ignore_errors=True)
             else:
                 place.unlink(missing_ok=True)
-        if self.asked.get("history"):
+        if self.asked.get("history") and not any(keep):
             from discreet.anonymity import ReleaseHistory
 
             ReleaseHistory(self.asked["history"]).withdraw(self.folder)
