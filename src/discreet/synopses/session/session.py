@@ -333,7 +333,9 @@ class QuerySession:
         promised = stated.promise({"method": "QuerySession", "question": job})
         sealed = promised.seal(b"".join(np.asarray(one.value, np.float64).tobytes() for one in found.values()))
         shares = {n: tuple(map(float, m.qs)) for n, m in measures.items() if isinstance(m, Quantiles) and len(m.qs) > 1}
-        return Answer(opening.book(sealed), found, plan.keys(), shares, plan.note)
+        person = opening.gate.person if told["columns"] == plan.asked else None  # persons are counted, not their rows
+        note = " ".join(filter(None, [plan.note, f"O{person.used[1:]}." if person else ""]))
+        return Answer(opening.book(sealed), found, plan.keys(), shares, note)
 
     def _price(
         self, plan: Plan, declared: Domain, epsilon: Any, error: Any, of: Any, rows: float | None, share: Fraction
