@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -143,3 +144,60 @@ def test_hints_about_bins_name_the_column_at_hand_and_work(
         printed(capsys, *stays, "--bins", fix)
     assert "--bins came=20" in printed(capsys, *stays, "--bins", "came=week", code=2)
     assert "--bins came=10" in printed(capsys, *stays, code=2)
+
+
+@pytest.fixture
+def visits(tmp_path: Path) -> list[object]:
+    """A table of visits, some of unknown people, with an account; the first words of a command about it."""
+    n, path = 600, tmp_path / "t.csv"
+    days = [f"2024-{1 + i % 12:02d}-15" for i in range(n)]
+    user = [str(i // 6) if i % 7 else None for i in range(n)]
+    kinds = {"user": user, "came": days, "ward": ["ash", "birch", None] * 200, "again": ["true", "false"] * 300}
+    kinds |= {
+        "age": [i % 50 for i in range(n)],
+        "cost": [i / 10 for i in range(n)],
+        "level": [1, 2] * 300,
+        "case": [1] * n,
+    }
+    pa_csv.write_csv(pa.table(kinds), path)
+    columns = {
+        "user": {"role": "person"},
+        "came": {"bounds": ["2024-01-01", "2024-12-31"]},
+        "ward": {"categories": ["ash", "birch"], "missing": "own"},
+        "again": {"kind": "boolean"},
+        "age": {"kind": "integer", "bounds": [0, 49]},
+        "cost": {"bounds": [0, 60]},
+        "level": {"categories": [1, 2]},
+        "case": {"bounds": [0, 60]},
+    }
+    domain = dc.Domain(columns, unit=dc.Person("user", rows=4))
+    (tmp_path / "s.toml").write_text(domain.to_toml())
+    account = dc.Account.create(tmp_path / "a.account", dataset="visits", unit=domain.unit, epsilon=3)
+    return [path, "--schema", tmp_path / "s.toml", "--account", account.path, "--epsilon", "1"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("ward = ash", "ward = 'ash'"),
+        ('ward IN ("ash", birch)', "ward IN ('ash', 'birch')"),
+        ("came >= '01.07.2024' AND again", ""),
+        ("came >= '01.07.2024'", "came >= '2024-07-01'"),
+        ('came >= "2024-07-01"', "came >= '2024-07-01'"),
+        ("ward = 'asch'", "ward = 'ash'"),
+        ("ward IS ash", "ward IS NULL"),
+        ("again AND NOT `ward` LIKE 'a%'", ""),
+        ("wart = 'ash'", "ward = 'ash'"),
+        ("cost > '3,5'", "cost > 3.5"),
+        ("\"case\" > '3,5'", '"case" > 3.5'),
+        ("`case` > 'many'", ""),
+    ],
+)
+def test_a_condition_is_corrected_as_the_query_that_was_meant(
+    visits: list[object], capsys: pytest.CaptureFixture[str], wrong: str, right: str
+) -> None:
+    said = printed(capsys, "query", visits[0], f"SELECT COUNT(*) FROM t WHERE {wrong}", *visits[1:], code=2)
+    assert float(dc.Account(str(visits[4])).remaining) == 3
+    (meant,) = shlex.split(" ".join(said.split("; try ")[1].split()))
+    assert not right or meant == f"SELECT COUNT(*) FROM t WHERE {right}"
+    printed(capsys, "query", visits[0], meant, *visits[1:])

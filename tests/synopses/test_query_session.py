@@ -756,3 +756,10 @@ def test_answers_about_persons_say_which_rows_they_are_of() -> None:
     assert session(table, domain=domain.with_unit("row")).count(epsilon=1).note == ""
     found = session(table, domain=domain.with_unit(dc.Person("who", rows="auto"))).count(epsilon=9)
     assert f"at most {found.guarantee.domain.unit.rows} per person" in found.note
+
+
+def test_what_to_try_for_a_condition_works_when_typed_back() -> None:
+    for where in ("sex = f", "sex = 'F'", "age > 'x'"):
+        with pytest.raises(dc.errors.InvalidArgument, match="where must be") as told:
+            session().count(where=where, epsilon=1)
+        assert session().count(where=ast.literal_eval(told.value.fix.removeprefix("where=")), epsilon=1)

@@ -241,7 +241,11 @@ class QuerySession:
                 expected = "persons alone: COUNT(DISTINCT ...) of them has no WHERE, GROUP BY or second figure"
                 raise InvalidArgument("query", query, expected, f"distinct({whose!r})")
             return self.distinct(str(whose), **how)
-        found = self._buy(asked.measures, asked.where, by=asked.by, lookups=asked.lookups, **how)
+        try:
+            found = self._buy(asked.measures, asked.where, by=asked.by, lookups=asked.lookups, **how)
+        except InvalidArgument as error:
+            names = [*self._released().names, *(one.column.name for one in asked.lookups)]
+            raise asked.restated(error, names) from None
         return found.ordered(asked.order, asked.limit) if isinstance(found, Answer) else found
 
     def explain(self, question: str, *arguments: Any, **how: Any) -> QueryPlan:
