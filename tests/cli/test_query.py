@@ -176,6 +176,56 @@ def visits(tmp_path: Path) -> list[object]:
     return [path, "--schema", tmp_path / "s.toml", "--account", account.path, "--epsilon", "1"]
 
 
+@pytest.mark.parametrize("name", ["answer.csv", "answer.parquet", "answer.xlsx"])
+def test_the_same_query_returns_the_paid_answer(
+    visits: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    by = "ward, again, came, age, cost, level"
+    words = ["query", visits[0], f"SELECT {by}, COUNT(*), AVG(age) FROM t GROUP BY {by}", *visits[1:]]
+    words += ["--bins", "came=quarter", "--bins", "age=0,20,50", "--bins", "cost=2", "-o", tmp_path / name]
+    page = ["--report", tmp_path / "x.html"]
+    first = json.loads(printed(capsys, *words, *page, "--json"))
+    files = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    pa_csv.write_csv(pa.table({"came": ["2024-01-15"]}), tmp_path / "t.csv")  # not asked again
+    again = json.loads(printed(capsys, *words, *page, "--json"))
+    for row, was in zip(again["groups"], first["groups"], strict=True):
+        assert list(map(type, row.values())) == list(map(type, was.values()))
+        assert row == pytest.approx(was)  # a spreadsheet has 15 digits
+    assert again["note"] == first["note"] == "Of the rows used: at most 4 per person, and none without an id."
+    assert again["account"] == {**first["account"], "repeated": True}
+    assert all(file.read_bytes() == held for file, held in files.items() if file.name != "t.csv")
+    assert "Nothing was spent: this is entry 1 again" in " ".join(printed(capsys, *words).split())
+    assert exit_code("verify", tmp_path / name, "--account", tmp_path / "a.account") == 0
+    (tmp_path / "t.csv").write_bytes(files[tmp_path / "t.csv"])
+    assert json.loads(printed(capsys, *words, "--fresh", "--json"))["account"]["spent"] == 2
+    other = [*words[:2], "SELECT COUNT(*) FROM t", *words[3:7], "--epsilon", "1", "-o", tmp_path / name]
+    assert "could not be made again" in printed(capsys, *other, code=2)
+    (tmp_path / name).write_bytes((tmp_path / name).read_bytes() + b"\n")  # by another program
+    assert "could not be made again" in printed(capsys, *words, code=2)
+    assert float(dc.Account(tmp_path / "a.account").remaining) == 1
+
+
+def test_an_answer_by_another_public_table_is_another_answer(
+    visits: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    query = "SELECT floor, COUNT(*) FROM t LEFT JOIN w USING (ward) GROUP BY floor"
+    words = [
+        "query",
+        visits[0],
+        f"{query} LIMIT 0",
+        *visits[1:],
+        "--table",
+        f"w={tmp_path / 'w.csv'}",
+        "-o",
+        tmp_path / "a.csv",
+    ]
+    (tmp_path / "w.csv").write_text("ward,floor\nash,1\nbirch,2\n")
+    printed(capsys, *words)
+    assert "Nothing was spent" in printed(capsys, *words)
+    (tmp_path / "w.csv").write_text("ward,floor\nash,3\nbirch,4\n")
+    assert "could not be made again" in printed(capsys, *words, code=2)
+
+
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
@@ -201,3 +251,14 @@ def test_a_condition_is_corrected_as_the_query_that_was_meant(
     (meant,) = shlex.split(" ".join(said.split("; try ")[1].split()))
     assert not right or meant == f"SELECT COUNT(*) FROM t WHERE {right}"
     printed(capsys, "query", visits[0], meant, *visits[1:])
+
+
+def test_a_page_needs_an_answer_that_is_written(
+    visits: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["query", visits[0], "SELECT COUNT(*) FROM t", *visits[1:], "--report", tmp_path / "x.html"]
+    said = " ".join(printed(capsys, *words, code=2).split())
+    assert "--report can only be used with a table that is written; try --output answer.csv" in said
+    assert float(dc.Account(str(visits[4])).remaining) == 3
+    printed(capsys, *words, "-o", tmp_path / "answer.csv")
+    assert "SELECT COUNT(*) FROM t" in (tmp_path / "x.html").read_text()
