@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -143,3 +144,121 @@ def test_hints_about_bins_name_the_column_at_hand_and_work(
         printed(capsys, *stays, "--bins", fix)
     assert "--bins came=20" in printed(capsys, *stays, "--bins", "came=week", code=2)
     assert "--bins came=10" in printed(capsys, *stays, code=2)
+
+
+@pytest.fixture
+def visits(tmp_path: Path) -> list[object]:
+    """A table of visits, some of unknown people, with an account; the first words of a command about it."""
+    n, path = 600, tmp_path / "t.csv"
+    days = [f"2024-{1 + i % 12:02d}-15" for i in range(n)]
+    user = [str(i // 6) if i % 7 else None for i in range(n)]
+    kinds = {"user": user, "came": days, "ward": ["ash", "birch", None] * 200, "again": ["true", "false"] * 300}
+    kinds |= {
+        "age": [i % 50 for i in range(n)],
+        "cost": [i / 10 for i in range(n)],
+        "level": [1, 2] * 300,
+        "case": [1] * n,
+    }
+    pa_csv.write_csv(pa.table(kinds), path)
+    columns = {
+        "user": {"role": "person"},
+        "came": {"bounds": ["2024-01-01", "2024-12-31"]},
+        "ward": {"categories": ["ash", "birch"], "missing": "own"},
+        "again": {"kind": "boolean"},
+        "age": {"kind": "integer", "bounds": [0, 49]},
+        "cost": {"bounds": [0, 60]},
+        "level": {"categories": [1, 2]},
+        "case": {"bounds": [0, 60]},
+    }
+    domain = dc.Domain(columns, unit=dc.Person("user", rows=4))
+    (tmp_path / "s.toml").write_text(domain.to_toml())
+    account = dc.Account.create(tmp_path / "a.account", dataset="visits", unit=domain.unit, epsilon=3)
+    return [path, "--schema", tmp_path / "s.toml", "--account", account.path, "--epsilon", "1"]
+
+
+@pytest.mark.parametrize("name", ["answer.csv", "answer.parquet", "answer.xlsx"])
+def test_the_same_query_returns_the_paid_answer(
+    visits: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    by = "ward, again, came, age, cost, level"
+    words = ["query", visits[0], f"SELECT {by}, COUNT(*), AVG(age) FROM t GROUP BY {by}", *visits[1:]]
+    words += ["--bins", "came=quarter", "--bins", "age=0,20,50", "--bins", "cost=2", "-o", tmp_path / name]
+    page = ["--report", tmp_path / "x.html"]
+    first = json.loads(printed(capsys, *words, *page, "--json"))
+    files = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    pa_csv.write_csv(pa.table({"came": ["2024-01-15"]}), tmp_path / "t.csv")  # not asked again
+    again = json.loads(printed(capsys, *words, *page, "--json"))
+    for row, was in zip(again["groups"], first["groups"], strict=True):
+        assert list(map(type, row.values())) == list(map(type, was.values()))
+        assert row == pytest.approx(was)  # a spreadsheet has 15 digits
+    assert again["note"] == first["note"] == "Of the rows used: at most 4 per person, and none without an id."
+    assert again["account"] == {**first["account"], "repeated": True}
+    assert all(file.read_bytes() == held for file, held in files.items() if file.name != "t.csv")
+    assert "Nothing was spent: this is entry 1 again" in " ".join(printed(capsys, *words).split())
+    assert exit_code("verify", tmp_path / name, "--account", tmp_path / "a.account") == 0
+    (tmp_path / "t.csv").write_bytes(files[tmp_path / "t.csv"])
+    assert json.loads(printed(capsys, *words, "--fresh", "--json"))["account"]["spent"] == 2
+    other = [*words[:2], "SELECT COUNT(*) FROM t", *words[3:7], "--epsilon", "1", "-o", tmp_path / name]
+    assert "could not be made again" in printed(capsys, *other, code=2)
+    (tmp_path / name).write_bytes((tmp_path / name).read_bytes() + b"\n")  # by another program
+    assert "could not be made again" in printed(capsys, *words, code=2)
+    assert float(dc.Account(tmp_path / "a.account").remaining) == 1
+
+
+def test_an_answer_by_another_public_table_is_another_answer(
+    visits: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    query = "SELECT floor, COUNT(*) FROM t LEFT JOIN w USING (ward) GROUP BY floor"
+    words = [
+        "query",
+        visits[0],
+        f"{query} LIMIT 0",
+        *visits[1:],
+        "--table",
+        f"w={tmp_path / 'w.csv'}",
+        "-o",
+        tmp_path / "a.csv",
+    ]
+    (tmp_path / "w.csv").write_text("ward,floor\nash,1\nbirch,2\n")
+    printed(capsys, *words)
+    assert "Nothing was spent" in printed(capsys, *words)
+    (tmp_path / "w.csv").write_text("ward,floor\nash,3\nbirch,4\n")
+    assert "could not be made again" in printed(capsys, *words, code=2)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("ward = ash", "ward = 'ash'"),
+        ('ward IN ("ash", birch)', "ward IN ('ash', 'birch')"),
+        ("came >= '01.07.2024' AND again", ""),
+        ("came >= '01.07.2024'", "came >= '2024-07-01'"),
+        ('came >= "2024-07-01"', "came >= '2024-07-01'"),
+        ("ward = 'asch'", "ward = 'ash'"),
+        ("ward IS ash", "ward IS NULL"),
+        ("again AND NOT `ward` LIKE 'a%'", ""),
+        ("wart = 'ash'", "ward = 'ash'"),
+        ("cost > '3,5'", "cost > 3.5"),
+        ("\"case\" > '3,5'", '"case" > 3.5'),
+        ("`case` > 'many'", ""),
+    ],
+)
+def test_a_condition_is_corrected_as_the_query_that_was_meant(
+    visits: list[object], capsys: pytest.CaptureFixture[str], wrong: str, right: str
+) -> None:
+    said = printed(capsys, "query", visits[0], f"SELECT COUNT(*) FROM t WHERE {wrong}", *visits[1:], code=2)
+    assert float(dc.Account(str(visits[4])).remaining) == 3
+    (meant,) = shlex.split(" ".join(said.split("; try ")[1].split()))
+    assert not right or meant == f"SELECT COUNT(*) FROM t WHERE {right}"
+    printed(capsys, "query", visits[0], meant, *visits[1:])
+
+
+def test_a_page_needs_an_answer_that_is_written(
+    visits: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["query", visits[0], "SELECT COUNT(*) FROM t", *visits[1:], "--report", tmp_path / "x.html"]
+    said = " ".join(printed(capsys, *words, code=2).split())
+    assert "--report can only be used with a table that is written; try --output answer.csv" in said
+    assert float(dc.Account(str(visits[4])).remaining) == 3
+    printed(capsys, *words, "-o", tmp_path / "answer.csv")
+    assert "SELECT COUNT(*) FROM t" in (tmp_path / "x.html").read_text()

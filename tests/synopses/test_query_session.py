@@ -741,3 +741,25 @@ def test_what_to_try_for_a_mapping_works_when_typed_back() -> None:
     with pytest.raises(dc.errors.InvalidArgument) as told:
         made.mean("age", where={"sex": "unused"})
     assert told.value.fix == "{'sex': ['f']}"
+
+
+def test_answers_about_persons_say_which_rows_they_are_of() -> None:
+    unit = dc.Person("who", rows=4)
+    domain = dc.Domain({"age": dc.Integer(0, 120), "sex": ["f", "m"]}, unit=unit)
+    table = pa.table({"age": [30, 40] * 50, "sex": ["f", "m"] * 50, "who": [str(i % 7) for i in range(100)]})
+    asked = session(table, domain=domain)
+    said = "Of the rows used: at most 4 per person, and none without an id."
+    assert asked.crosstab("sex", "age", bins=[0, 60, 121], epsilon=1).note == said
+    assert asked.mean("age", bins={"age": [30, 60]}, by="age", epsilon=1).note.endswith(f"before its bounds. {said}")
+    assert asked.top_k("sex", 1, epsilon=1).note == said
+    assert asked.distinct("who", epsilon=1).note == ""  # persons are counted, and not their rows
+    assert session(table, domain=domain.with_unit("row")).count(epsilon=1).note == ""
+    found = session(table, domain=domain.with_unit(dc.Person("who", rows="auto"))).count(epsilon=9)
+    assert f"at most {found.guarantee.domain.unit.rows} per person" in found.note
+
+
+def test_what_to_try_for_a_condition_works_when_typed_back() -> None:
+    for where in ("sex = f", "sex = 'F'", "age > 'x'"):
+        with pytest.raises(dc.errors.InvalidArgument, match="where must be") as told:
+            session().count(where=where, epsilon=1)
+        assert session().count(where=ast.literal_eval(told.value.fix.removeprefix("where=")), epsilon=1)

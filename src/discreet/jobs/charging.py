@@ -27,13 +27,14 @@ def task_of(job: Job) -> str | None:
     if "seed" in job.parameters:
         return None
     # Not part of the price: anyone can sample more rows from a release, and write them otherwise.
-    aside = {"account", "fresh", "overwrite", "n", "sign", *(each.name for each in PAGE)}
+    aside = {"account", "explain", "fresh", "overwrite", "n", "sign", *(each.name for each in PAGE)}
     aside |= {"csv_dialect"} if job.kind == "synthesize" else set()
     asked = {k: v for k, v in job.parameters.items() if k not in aside}
     declared = job.read_domain()
     facts = [job.kind, str(job.table(job.data)), "" if declared is None else declared.to_toml(), asked]
-    # Other groups make another table.
-    groups = [job.place(file) for file in job.parameters.get("hierarchy", {}).values()]
+    # Other groups, or other public tables, make another table.
+    named = [*job.parameters.get("hierarchy", {}).values(), *job.parameters.get("tables", {}).values()]
+    groups = [job.place(file) for file in named]
     facts += [hashlib.sha256(file.read_bytes()).hexdigest() for file in groups if file.is_file()]
     return "sha256:" + hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
 
@@ -42,9 +43,14 @@ def account_of(job: Job) -> Account | None:
     """Open the account that a job names."""
     if "account" not in job.parameters:
         return None
-    made = job.outputs.get("release") or job.outputs.get("centers") or ""
+    made = job.outputs.get(_output(job)) or job.outputs.get("centers") or ""
     said = {"verb": job.kind, "file": Path(made).name}
     return Account(job.place(job.parameters["account"])).for_task(task_of(job), said)
+
+
+def _output(job: Job) -> str:
+    """Return the output that is booked."""
+    return "table" if job.kind == "query" else "release"
 
 
 def charged(job: Job) -> dict[str, Any]:
@@ -120,7 +126,8 @@ class PaidReports:
 
 
 #: What reads the release of a kind again; a synopsis if it is not named.
-_PAID: dict[str, Any] = {"anonymize": PaidTable, "mask": PaidTable, "perturb": PaidTable, "sketch": PaidReports}
+_PAID: dict[str, Any] = {"anonymize": PaidTable, "mask": PaidTable, "perturb": PaidTable, "query": PaidTable,
+    "sketch": PaidReports}  # fmt: skip
 
 
 def _promise_beside(path: Path) -> Guarantee | None:
@@ -143,10 +150,10 @@ def repeated(job: Job) -> Any:
     It is returned bit for bit, which costs nothing; ``fresh`` draws new noise for a new price. A table of a release
     history that does not list it is refused: later tables would not be checked with it.
     """
-    account, task, place = account_of(job), task_of(job), job.places().get("release")
+    account, task, place = account_of(job), task_of(job), job.places().get(_output(job))
     if account is None or task is None or place is None or job.parameters.get("fresh") or not place.is_file():
         return None
-    booked = {entry.digest for entry in account.earlier(task)}
+    booked = _booked(account, task)
     if not booked:
         return None
     try:
@@ -167,6 +174,11 @@ def repeated(job: Job) -> Any:
                 )
             )
     return found
+
+
+def _booked(account: Account, task: str) -> set[str]:
+    """Return the digests of the earlier releases of a job, and of their files."""
+    return {digest for entry in account.earlier(task) for _, digest in entry.shown}
 
 
 def completed(job: Job) -> Job:
@@ -195,9 +207,12 @@ def check_paid(job: Job) -> None:
         if promise is not None and not promise.seeded and heads_of(promise.parameters):
             paid[name] = promise
     own: list[str] = []
-    account, task = (account_of(whole), task_of(whole)) if "release" in paid else (None, None)
-    if account and task and paid["release"].digest in {entry.digest for entry in account.earlier(task)}:
-        own = heads_of(paid["release"].parameters)
+    main = _output(whole)
+    account, task = (account_of(whole), task_of(whole)) if main in paid else (None, None)
+    if account and task and paid[main].digest in _booked(account, task):
+        # An answer that a program changed is refused: to make it again would cost its price again.
+        kept = whole.kind != "query" or whole.parameters.get("fresh") or repeated(whole) is not None
+        own = heads_of(paid[main].parameters) if kept else []
     lost = [n for n, p in paid.items() if n not in ("release", "table") or heads_of(p.parameters) != own]
     if not lost:
         return

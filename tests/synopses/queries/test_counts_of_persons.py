@@ -11,7 +11,7 @@ import pytest
 import discreet as dc
 from command_line import run
 
-SAID = "of the rows used: at most 8 per person"
+SAID = "of the rows used: at most 8 per person, and none without an id"
 ROWS = pa.table({"age": np.arange(90), "user": [str(i // 9) for i in range(90)]})
 
 

@@ -105,6 +105,11 @@ class Person:
         return f"one {self.called}{_WHOLE} (at most {self.rows:,} used{groups})"
 
     @property
+    def used(self) -> str:
+        """Which rows a count is about, as answers say it."""
+        return f"of the rows used: at most {self.rows:,} per {self.called}, and none without an id"
+
+    @property
     def neighbours(self) -> str:
         """The neighbour relation as a promise names it."""
         return f"add or remove one {self.called}{_WHOLE}"

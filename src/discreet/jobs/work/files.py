@@ -72,7 +72,7 @@ def finish(
         said |= {"candidates": candidates, "clusters": clusters, "account": _standing(job, figures)}
         made = (figures.get("account") or {}).get("when") or date.today().isoformat()
         said["signer"] = job.fingerprint
-        if "table" in places:  # synthetic rows leave, and the model behind them may stay
+        if {"table", "release"} <= places.keys():  # synthetic rows leave, and the model behind them may stay
             said["behind"] = job.artifact
         write_report(places.get("table", job.artifact), places["report"], **{"date": made[:10], **said})
         files["report"] = places["report"]

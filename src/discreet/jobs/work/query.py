@@ -4,11 +4,13 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from discreet.accounts import Account
+import pyarrow as pa
+
 from discreet.core import Guarantee, Ledger
 from discreet.engines import check_target, write_table
 from discreet.engines.tables import format_facts
-from discreet.jobs.charging import account_of, standing
+from discreet.engines.writing import declared_type
+from discreet.jobs.charging import PaidTable, account_of, repeated, standing
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.files import finish
 from discreet.synopses import QuerySession
@@ -23,11 +25,15 @@ def run(job: Job) -> JobResult:
         plan = session.explain(given["query"], **_asked(job))
         return JobResult(job, None, {}, {"query": given["query"], **plan.to_dict()}, plan)
     facts = {} if place is None else format_facts(place, job.read_domain(), **job.form)
-    answer = session.sql(given["query"], **_asked(job))
-    level = float(given.get("level", 0.95))
-    table, promise = answer.to_arrow(level), answer.guarantee
+    earlier, level = repeated(job), float(given.get("level", 0.95))
+    if earlier is None:
+        answer = session.sql(given["query"], **_asked(job))
+        table, promise, note = answer.to_arrow(level), answer.guarantee, answer.note
+    else:
+        answer, table, promise = earlier, _figures(earlier), earlier.guarantee
+        note = promise.parameters.get("note", "")
     files = {} if place is None else {"table": place}
-    if place is not None:
+    if place is not None and earlier is None:
         account = account_of(job)
 
         def book(sealed: Guarantee) -> None:
@@ -40,32 +46,47 @@ def run(job: Job) -> JobResult:
             **facts,
             "query": given["query"],  # for the page of the answer
             "level": level,
+            **({"note": note} if note else {}),
             "figures": [n for n in table.column_names if n not in promise.domain.names],
         }
         write_table(place, table, replace(promise, parameters=stated), book=book)
     told = {name: promise.to_dict()[name] for name in ("epsilon", "delta", "unit", "seeded")}
     figures = {"query": given["query"], "level": given.get("level", 0.95), "groups": table.to_pylist(), **told}
-    figures |= {"note": answer.note} if answer.note else {}
-    figures |= standing(job, promise.digest, again=False)
+    figures |= {"note": note} if note else {}
+    figures |= standing(job, promise.digest, again=earlier is not None)
     return finish(job, promise, files, figures, answer)
 
 
 def check(job: Job) -> None:
     """Check everything but the data."""
-    if "sign" in job.parameters and "table" not in job.outputs:
+    for name in ({"sign", "report"} & {*job.parameters, *job.outputs}) if "table" not in job.outputs else ():
         expected, fix = "used with a table that is written", ("table", "answer.csv")
-        raise job.declared.wrong("sign", job.parameters["sign"], expected, fix)
+        raise job.declared.wrong(name, {**job.outputs, **job.parameters}[name], expected, fix)
     if "table" in job.outputs:
         check_target(job.places()["table"], promised=True)
     if job.schema is not None:
         _session(job, None).explain(job.parameters["query"], **_asked(job))
 
 
+def _figures(earlier: PaidTable) -> Any:
+    """Return the table of an earlier answer with its types, which files of text do not hold."""
+    table: Any = earlier.table
+    domain: Any = earlier.guarantee.domain
+
+    def typed(field: pa.Field) -> pa.Field:
+        column = field.name if field.name in domain.names else field.name.removesuffix("_from").removesuffix("_to")
+        if column in domain.names:
+            return field.with_type(declared_type(domain.column(column)))
+        return field.with_type(pa.float64()) if pa.types.is_integer(field.type) else field
+
+    return table.cast(pa.schema(map(typed, table.schema)))
+
+
 def _session(job: Job, table: Any) -> QuerySession:
     given = job.parameters
     account: Any = Ledger(epsilon=math.inf, **({"delta": given["delta"]} if "delta" in given else {}))
     if "account" in given:
-        account = Account(job.place(given["account"]))
+        account = account_of(job)
     return QuerySession(table, account, domain=job.read_domain(), random_state=given.get("seed"))
 
 

@@ -372,7 +372,7 @@ class _Reader:
                     return name, True
                 column = self.domain.columns[axis]
                 known = isinstance(column, Categorical) and name in map(category_text, column.categories)
-                if known or isinstance(column, Code):
+                if known or kind == "name" or isinstance(column, Code):
                     raise self.wrong(
                         f"written with texts in quotation marks; {name!r} is not a column",
                         self.instead(text, _literal(name)),

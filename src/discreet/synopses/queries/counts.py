@@ -90,7 +90,7 @@ def answered(synopsis: Synopsis, queries: list[Query], note: str = "") -> Count:
 def _used(synopsis: Synopsis) -> str:
     """Say which rows are counted, where not all of a person's are."""
     unit = synopsis.domain.unit
-    return f"of the rows used: at most {unit.rows:,} per {unit.called}" if isinstance(unit, Person) else ""
+    return unit.used if isinstance(unit, Person) else ""
 
 
 def _outside(column: Column, pair: tuple[float, float]) -> bool:

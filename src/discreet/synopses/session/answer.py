@@ -31,7 +31,7 @@ class Answer(Frames):
     guarantee : Guarantee
         What is promised, and what all of it cost.
     note : str
-        Which values the bins leave out; empty if none.
+        Which rows are in no figure: those outside the bins, and those of persons that are not used; empty if none.
 
     Examples
     --------

@@ -6,6 +6,7 @@ Everything here follows from arguments and schema. Rows are read when the plan i
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -285,7 +286,11 @@ def _boxes(known: Domain, where: Any) -> tuple[Mapping[str, Any], ...] | None:
     if where is None:
         return None
     if isinstance(where, str):
-        found, note = ask.read(known, where, exact=True)
+        try:
+            found, note = ask.read(known, where, exact=True)
+        except InvalidArgument as error:
+            fix = re.sub("^question=", "where=", error.fix)
+            raise InvalidArgument("where", error.value, error.expected, fix) from None
         if note and not found:
             raise InvalidArgument("where", where, f"true of some row: {note}", 'missing = "own" in the schema')
         return tuple({known.names[at]: pairs for at, pairs in box.items()} for box in found)

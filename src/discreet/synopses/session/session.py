@@ -241,7 +241,11 @@ class QuerySession:
                 expected = "persons alone: COUNT(DISTINCT ...) of them has no WHERE, GROUP BY or second figure"
                 raise InvalidArgument("query", query, expected, f"distinct({whose!r})")
             return self.distinct(str(whose), **how)
-        found = self._buy(asked.measures, asked.where, by=asked.by, lookups=asked.lookups, **how)
+        try:
+            found = self._buy(asked.measures, asked.where, by=asked.by, lookups=asked.lookups, **how)
+        except InvalidArgument as error:
+            names = [*self._released().names, *(one.column.name for one in asked.lookups)]
+            raise asked.restated(error, names) from None
         return found.ordered(asked.order, asked.limit) if isinstance(found, Answer) else found
 
     def explain(self, question: str, *arguments: Any, **how: Any) -> QueryPlan:
@@ -333,7 +337,9 @@ class QuerySession:
         promised = stated.promise({"method": "QuerySession", "question": job})
         sealed = promised.seal(b"".join(np.asarray(one.value, np.float64).tobytes() for one in found.values()))
         shares = {n: tuple(map(float, m.qs)) for n, m in measures.items() if isinstance(m, Quantiles) and len(m.qs) > 1}
-        return Answer(opening.book(sealed), found, plan.keys(), shares, plan.note)
+        person = opening.gate.person if told["columns"] == plan.asked else None  # persons are counted, not their rows
+        note = " ".join(filter(None, [plan.note, f"O{person.used[1:]}." if person else ""]))
+        return Answer(opening.book(sealed), found, plan.keys(), shares, note)
 
     def _price(
         self, plan: Plan, declared: Domain, epsilon: Any, error: Any, of: Any, rows: float | None, share: Fraction

@@ -5,9 +5,10 @@ A join looks up columns of a public table by a declared key, row by row: it chan
 
 from __future__ import annotations
 
+import ast
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -26,6 +27,7 @@ from discreet.synopses.session.plan import Lookup
 #: Clauses that a statement may have, and words for others.
 _CLAUSES = ("expressions", "from_", "from", "joins", "where", "group", "kind", "order", "limit")
 _WORDS = {"with_": "WITH", "group": "GROUP BY"}
+_QUOTED = r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`"
 #: Characters of a query.
 _LONGEST = 10_000
 _CAN = "COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN and PERCENTILE_CONT, WHERE, GROUP BY, ORDER BY, LIMIT and LEFT JOIN"
@@ -41,6 +43,24 @@ class Compiled:
     lookups: tuple[Lookup, ...]
     order: tuple[tuple[str, bool], ...] = ()
     limit: int | None = None
+    statement: Any = None
+
+    def restated(self, error: InvalidArgument, names: Iterable[str]) -> InvalidArgument:
+        """Return an error about the condition as one about the statement, with the statement that was meant."""
+        import sqlglot
+
+        if error.name != "where":
+            return error
+        fix = error.fix
+        if fix.startswith("where="):
+            condition = re.sub("is missing$", "IS NULL", ast.literal_eval(fix.removeprefix("where=")))
+            where = _parsed(f"SELECT 1 WHERE {_with_quotes(condition, names)}")[0].args["where"]
+            for name in where.find_all(sqlglot.exp.Identifier):
+                name.set("quoted", not _is_plain(name.name))
+            meant = self.statement.copy()
+            meant.set("where", where)
+            fix = f"query={meant.sql()!r}"
+        return InvalidArgument("query", error.value, error.expected, fix)
 
 
 def compiled(query: Any, domain: Domain, tables: Mapping[str, Any]) -> Compiled:
@@ -75,22 +95,30 @@ def _parsed(query: str) -> list[Any]:
     return [one for one in sqlglot.parse(query, read=Own) if one]
 
 
+def _is_plain(name: str) -> bool:
+    """Return whether a name needs no quotation marks in SQL."""
+    import sqlglot
+
+    try:
+        return [token.token_type for token in sqlglot.tokenize(name)] == [sqlglot.TokenType.VAR]
+    except sqlglot.errors.SqlglotError:
+        return False
+
+
+def _with_quotes(text: str, names: Iterable[str]) -> str:
+    """Return SQL with the names that need quotation marks in them."""
+    odd = {name.lower(): name for name in sorted(names, key=len, reverse=True) if not _is_plain(name)}
+    if not odd:
+        return text
+    pattern = re.compile(rf"{_QUOTED}|(?<!\w)({'|'.join(map(re.escape, odd))})(?!\w)", re.IGNORECASE)
+    return pattern.sub(lambda m: f'"{odd[m[1].lower()]}"' if m[1] else m[0], text)
+
+
 def _unread(query: str, domain: Domain, error: Any) -> InvalidArgument:
     """Return the error for a text that is not SQL: where, why, and the text with names in quotes if that helps."""
     import sqlglot
 
-    def plain(name: str) -> bool:
-        try:
-            return [token.token_type for token in sqlglot.tokenize(name)] == [sqlglot.TokenType.VAR]
-        except sqlglot.errors.SqlglotError:
-            return False
-
-    odd = {name.lower(): name for name in sorted(domain.names, key=len, reverse=True) if not plain(name)}
-    quoted, fixed = r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`", query
-    if odd:
-        names = "|".join(map(re.escape, odd))
-        pattern = re.compile(rf"{quoted}|(?<!\w)({names})(?!\w)", re.IGNORECASE)
-        fixed = pattern.sub(lambda m: f'"{odd[m[1].lower()]}"' if m[1] else m[0], query)
+    fixed = _with_quotes(query, domain.names)
     try:
         helps = fixed != query and len(_parsed(fixed)) == 1
     except sqlglot.errors.SqlglotError:
@@ -100,7 +128,7 @@ def _unread(query: str, domain: Domain, error: Any) -> InvalidArgument:
         column, cause = found[0]["col"] - len(word) + 1, str(found[0]["description"])
         cause = "something is missing, or a word of SQL is used as a name" if "<class" in cause else cause
     else:
-        opened = [m for m in re.finditer(rf"{quoted}|(['\"`])", query) if m[1]]
+        opened = [m for m in re.finditer(rf"{_QUOTED}|(['\"`])", query) if m[1]]
         before = query[: opened[0].start()] if opened else query
         line, column, word = before.count("\n") + 1, len(before) - before.rfind("\n"), opened[0][1] if opened else ""
         cause = "this quotation mark is not closed" if opened else "it cannot be read"
@@ -163,7 +191,7 @@ class _Reader:
             order.append((called[name], bool(item.args.get("desc"))))
         condition = None if where is None else self.condition(where.this)
         most = None if limit is None else int(limit.expression.name)
-        return Compiled(measures, by, condition, tuple(self.lookups), tuple(order), most)
+        return Compiled(measures, by, condition, tuple(self.lookups), tuple(order), most, self.query)
 
     def wrong(self, clause: str, found: Any, fix: str = "") -> InvalidArgument:
         shown = found.sql() if hasattr(found, "sql") else ", ".join(x.sql() for x in found or ())
@@ -220,8 +248,14 @@ class _Reader:
             if not isinstance(node, fine) or (isinstance(node, exp.In) and node.args.get("query")):
                 raise self.wrong("WHERE", where, f"WHERE {ask.example(self.domain, where.sql())}")
 
+        own = {*self.domain.names, *(one.column.name for one in self.lookups)}
+
         def plain(node: Any) -> Any:
-            return exp.column(self.name("WHERE", node), quoted=True) if isinstance(node, exp.Column) else node
+            if not isinstance(node, exp.Column):
+                return node
+            name = self.name("WHERE", node)
+            # Names in double quotes may be texts in a question, but not in SQL.
+            return exp.column(name, quoted=True) if name in own else exp.Var(this=ask.column_text(name))
 
         return str(where.transform(plain).sql())
 
