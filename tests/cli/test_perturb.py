@@ -117,6 +117,17 @@ def test_the_rivals(folder: Path, method: str) -> None:
     assert csv.read_csv(folder / "noisy.csv").num_rows == N
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx"])
+def test_a_table_in_which_not_all_is_reported_is_verified(tmp_path: Path, ending: str) -> None:
+    table = pa.table({"n": [3] * 50, "at": ["12:30"] * 50})
+    domain = {"n": dc.Integer(0, 10), "at": {"kind": "time", "bounds": ["00:00", "23:59"]}}
+    folder, noisy = write_table(tmp_path, table, dc.Domain(domain), "data.csv"), tmp_path / f"noisy.{ending}"
+    sampled = ("--epsilon", 1, "--method", "square-wave", "--attributes", "sample")
+    assert perturb(folder, *sampled, output=noisy.name).exit_code == 0
+    assert "Verdict: contradicted" not in (checked := run("verify", noisy)).output
+    assert checked.exit_code == run("report", noisy, "-o", tmp_path / "page.html").exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -90,13 +90,29 @@ def test_columns_that_name_people_are_left_out_and_dates_come_back_as_dates():
 
 
 @pytest.mark.parametrize("n", [1, 40])
-def test_whole_numbers_and_dates_that_are_not_reported_are_missing(n: int, tmp_path: Path) -> None:
-    domain = dc.Domain({"day": {"kind": "date", "bounds": ["2020-01-01", "2025-01-01"]}, "n": dc.Integer(0, 10)})
-    table = pa.table({"day": [datetime.date(2024, 1, 1)] * n, "n": [3] * n})
-    sampled = {"attributes": "sample", "method": "square_wave", "random_state": 1}
-    dc.metric.Piecewise(1, domain, **sampled).transform_file(table, tmp_path / "noisy.parquet")
-    found = pq.read_table(tmp_path / "noisy.parquet")
-    assert found.schema.types == [pa.date32(), pa.float64()]
-    days, numbers = found["day"].is_valid().to_numpy(), np.isfinite(found["n"].to_numpy())
-    assert (days != numbers).all()
-    assert np.abs(found["n"].to_numpy()[numbers]).max(initial=0) < 100
+def test_what_is_not_reported_is_missing_in_every_kind_of_table(n: int, tmp_path: Path) -> None:
+    import pandas as pd
+    import polars as pl
+
+    day, time = datetime.date(2024, 1, 1), datetime.time(12, 30)
+    bounds = {"day": ("2020-01-01", "2025-01-01"), "x": (0, 1), "n": dc.Integer(0, 10)}
+    domain = dc.Domain({**bounds, "at": {"kind": "time", "bounds": ["00:00", "23:59"]}})
+    table = pa.table({"day": [day] * n, "x": [0.5] * n, "n": [3] * n, "at": [time] * n})
+    sampled = Piecewise(1, domain, attributes="sample", method="square_wave", random_state=1)  # one value per row
+    found = sampled.transform(table)
+    assert found.schema.types == [pa.date32(), pa.float64(), pa.float64(), pa.string()]
+    gaps = np.column_stack([column.is_null().to_numpy() for column in found.columns])
+    assert (gaps.sum(axis=1) == 3).all()
+    assert sampled.transform(pl.from_arrow(table)).null_count().row(0) == tuple(gaps.sum(axis=0))
+    assert (sampled.transform(table.to_pandas()).isna().to_numpy() == gaps).all()
+    assert np.abs(found["n"].drop_null().to_numpy()).max(initial=0) < 100
+    files = [tmp_path / f"noisy.{ending}" for ending in ("parquet", "csv", "xlsx")]
+    for file in files:
+        sampled.transform_file(table, file, order="input")
+    assert pq.read_table(files[0]).replace_schema_metadata().equals(found)
+    fields = [line.split(",") for line in files[1].read_text("utf-8").splitlines()[1:]]
+    assert ([[field == "" for field in row] for row in fields] == gaps).all()
+    assert (pd.read_excel(files[2], engine="calamine").isna().to_numpy() == gaps).all()
+    for file in files:
+        read = [np.isnan(np.stack(rows, axis=1)) for rows in dc.engines.open(file, domain).batches(domain)]
+        assert (np.concatenate(read) == gaps).all()

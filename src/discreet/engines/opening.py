@@ -61,6 +61,8 @@ def open(data: Any, domain: Domain | None = None, *, dialect: Dialect | None = N
         raise InvalidType("domain", type(domain), "a Domain", 'domain=Domain({"age": (0, 120)})')
     written = domain.source if dialect is None and domain is not None else read_dialect(dialect)
     if isinstance(data, Source):
+        for part in data.parts:
+            part.check_session()  # which may have ended since the table was opened
         if domain is None:
             return data
         parts: Sequence[Part] = data.parts

@@ -108,6 +108,7 @@ def rows_of(X: Sequence[Any]) -> Any:
 def like(X: Any, names: Sequence[str], values: Mapping[str, Any]) -> Any:
     """Return new columns as a table of the kind of ``X``; an Arrow table for a file.
 
+    NaN and None are what is not reported: null in Polars and Arrow, an empty cell in CSV and workbooks.
     No index, other column or metadata of ``X`` is kept.
     """
     columns = {name: values[name] for name in names}
@@ -126,12 +127,12 @@ def like(X: Any, names: Sequence[str], values: Mapping[str, Any]) -> Any:
         return type(X)(columns)  # rows are numbered anew: an index is not declared, and may hold names or raw values
     if library == "polars":
         frame = X.collect() if hasattr(X, "collect") else X
-        return type(frame)(columns)
+        return type(frame)(columns, nan_to_null=True)
     return pa.table({name: _arrow(column) for name, column in columns.items()})
 
 
 def _arrow(column: Any) -> pa.Array:
     """Return a column with a fixed type, also without rows or with categories of several types."""
     if column.dtype.kind != "O":
-        return pa.array(column)
-    return pa.array([category_text(value) for value in column], pa.string())
+        return pa.array(column, from_pandas=True)
+    return pa.array([None if value is None else category_text(value) for value in column], pa.string())

@@ -879,28 +879,36 @@ def test_the_loss_of_an_executor_changes_no_release(spark: Any, frame: Any, tmp_
     assert len(list(tmp_path.glob("failed-*"))) >= 1
 
 
+KILLED = "os.kill(gateway.proc.pid, signal.SIGKILL); gateway.proc.wait()"
+
+
 @pytest.mark.slow
-def test_a_frame_whose_session_was_killed_is_refused_before_the_charge(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", ["spark.stop()", KILLED], ids=["stopped", "killed"])
+def test_a_frame_whose_session_has_ended_is_refused_before_the_charge(end: str, tmp_path: Path) -> None:
     program = f"""
 import os, signal
 import discreet as dc
 from discreet.engines.spark import session
 spark = session("local[1]")
+gateway = spark.sparkContext._gateway
 frame = spark.range(9).selectExpr("double(id) AS x")
 account = dc.Account.create({str(tmp_path / "a.account")!r}, dataset="t", epsilon=3)
-grid = dc.GridSynopsis(1, domain=dc.Domain({{"x": (0, 9)}}), ledger=account)
+domain = dc.Domain({{"x": (0, 9)}})
+grid = dc.GridSynopsis(1, domain=domain, ledger=account)
 grid.fit(frame)
-os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
-spark.sparkContext._gateway.proc.wait()
-try:
-    grid.fit(frame)
-except dc.errors.DataSourceError as error:
-    print(error, account.spent)
+opened = dc.engines.open(frame, domain)
+asked = dc.QuerySession(frame, account, domain=domain)
+{end}
+for ask in (lambda: grid.fit(frame), lambda: grid.fit(opened), lambda: asked.count(epsilon=0.5)):
+    try:
+        ask()
+    except dc.errors.DataSourceError as error:
+        print(error, account.spent)
 os._exit(0)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-uc", program], capture_output=True, text=True, check=True)
     told = "data: the Spark session of this frame has ended; start another one and read the frame again"
-    assert done.stdout == f"{told} 1.0\n", done.stderr[-2000:]
+    assert done.stdout == f"{told} 1.0\n" * 3, done.stderr[-2000:]
 
 
 @pytest.mark.slow

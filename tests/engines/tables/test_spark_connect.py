@@ -24,14 +24,20 @@ os.environ.update(SPARK_LOCAL_IP="127.0.0.1", PYSPARK_PYTHON=sys.executable)
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from spark_releases import grids, sketches, trees
+from discreet.engines import open
 from discreet.engines.spark import unsteady
+from discreet.errors import DataSourceError
 spark = SparkSession.builder.remote("local[2]").getOrCreate()
 frame = spark.read.parquet(sys.argv[1])
 found = {"module": type(frame).__module__, "trees": trees(frame, ("binary", "median")), "grids": grids(frame)}
 found["counts"] = sketches()["hadamard"].aggregate(spark.read.parquet(sys.argv[2])).to_bytes().hex()
 found["unsteady"] = [unsteady(frame), unsteady(frame.withColumn("u", F.rand()))]
-print(json.dumps(found))
 spark.stop()
+try:
+    open(frame)
+except DataSourceError as error:
+    found["stopped"] = str(error)
+print(json.dumps(found))
 """
 
 
@@ -54,3 +60,4 @@ def test_a_frame_of_spark_connect_gives_the_same_releases(tmp_path: Path) -> Non
     assert found["grids"] == grids(rows)
     assert found["counts"] == mechanism.aggregate(reports).to_bytes().hex()
     assert found["unsteady"] == [False, True]
+    assert "session of this frame has ended" in found["stopped"]

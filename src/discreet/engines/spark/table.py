@@ -63,14 +63,16 @@ class SparkTable(Part):
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
-        try:
-            _ = frame.isStreaming  # its schema is remembered: without a question, a lost session shows after the charge
-        except (OSError, EOFError):
-            told = "the Spark session of this frame has ended; start another one and read the frame again"
-            raise DataSourceError(f"data: {told}") from None
+        self.check_session()
         self._kinds = [field.dataType for field in frame.schema.fields]
         self.names = tuple(str(name) for name in frame.columns)
         self._looked_at = False
+
+    def check_session(self) -> None:
+        """Refuse a frame whose session has ended. Spark would notice only when rows are read, after the charge."""
+        if _ended(self._frame):
+            told = "the Spark session of this frame has ended; start another one and read the frame again"
+            raise DataSourceError(f"data: {told}")
 
     def check(self, position: int, encoder: Encoder) -> None:
         kind = self._kinds[position]
@@ -153,6 +155,24 @@ class CoordinateFrame(SparkTable):
 
     def encode(self, piece: pa.Array, encoder: Encoder) -> FloatArray:
         return np.asarray(piece.to_numpy(zero_copy_only=False), np.float64)
+
+
+def _ended(frame: Any) -> bool:
+    """Return whether the session of a frame was stopped or is lost. A frame does not show it: it keeps its schema."""
+    from pyspark.errors import PySparkException
+
+    lost, local = [OSError, EOFError, PySparkException], vars(frame).get("_jdf")
+    if local is not None:
+        from py4j.protocol import Py4JError
+
+        lost.append(Py4JError)
+    try:
+        if local is not None:
+            return bool(local.sparkSession().sparkContext().isStopped())
+        session = frame.sparkSession  # of Spark Connect: reading an option asks the server
+        return session.is_stopped or not session.conf.get("spark.sql.session.timeZone")
+    except tuple(lost):
+        return True
 
 
 def _let_go(frame: Any) -> None:

@@ -49,6 +49,10 @@ class Part(Protocol):
         """Return the amount to read, for the progress bar: rows or bytes; 0 if it is not known."""
         return 0
 
+    def check_session(self) -> None:
+        """Refuse a table that can no longer be reached."""
+        return
+
     def check(self, position: int, encoder: Encoder) -> None:
         """Refuse a column whose type does not fit its declaration."""
 

@@ -90,7 +90,7 @@ class Piecewise(Perturber):
         details=(
             '"all": every one of d numbers, with ε/d; for clustering and other uses of rows. "sample": k = max(1, '
             "min(d, ⌊ε/2.5⌋)) numbers, drawn for every row, with ε/k; better for column means. Their distance from the "
-            "middle is multiplied by d/k and the others are reported as the middle (square wave: as NaN)."
+            "middle is multiplied by d/k and the others are reported as the middle (square wave: as missing)."
         ),
     )
     _: KW_ONLY
