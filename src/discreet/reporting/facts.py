@@ -544,11 +544,17 @@ def _released(thing: Any, column: Any, edges: Any, domain: Domain) -> Any:
     if isinstance(thing, pa.Table) and column.name in thing.column_names:
         kind = thing.column(column.name).type
         plain = pa.types.is_floating(kind) or pa.types.is_integer(kind) or not len(thing)
-        if not plain and not isinstance(column, (Categorical, Code)):
+        if not plain and not isinstance(column, (Categorical, Code)) and not _plain_days(thing.column(column.name), column):
             return None  # printed intervals: their rows have no value
         values = _values(open_table(thing.select([column.name])), domain.select([column.name]))
         return np.histogram(np.clip(values[~np.isnan(values)], column.low, column.high), edges)[0].astype(float)
     return None
+
+
+def _plain_days(cells: pa.ChunkedArray, column: Column) -> bool:
+    """Return True if every cell of a column of dates or times is one day or time, or empty."""
+    read = {Date: day_number, Time: second_number}.get(type(column))
+    return read is not None and all(v in (None, "") or read(v) is not None for v in cells.unique().to_pylist())
 
 
 def _values(source: Any, column: Domain) -> Any:
