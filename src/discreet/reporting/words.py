@@ -168,9 +168,15 @@ def _local(guarantee: Guarantee, factor: str) -> list[str]:
             f"{factor}.",
             *_rows_only(guarantee),
         ]
-    return [  # counts do not show where the values were randomised
-        f"Each value was randomised separately, before it was counted. {_OUTSIDE}",
+    again = (
+        "Further reports of the same user add up: r of them cost r times ε. This file does not limit them. If a task "
+        "collected them, the task states how much a user may spend per day."
+    )
+    return [  # counts show neither where the values were randomised nor how many reports a user sent
+        "Each value was randomised separately, before it was counted. The promise is against anyone who sees the "
+        "reports: against the collector too, if users randomised their own values.",
         f"Any two values lead to the same report with probabilities that differ by a factor of at most {factor}.",
+        *([again] if guarantee.unit == "one report of one user" else []),
     ]
 
 

@@ -63,6 +63,11 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
+def ends_of(low: float, high: float) -> str:
+    """Write the ends of an interval of counts, for the terminal and for pages."""
+    return f"{round(low):,} to {round(high):,}"
+
+
 def rule_text(name: str, value: Any) -> str:
     """Write the requirement of a rule of an anonymous table."""
     if name == "probabilistic_k":
