@@ -37,7 +37,8 @@ def test_a_release_is_charged_and_its_repetition_is_free(folder: Path) -> None:
     assert (again["account"]["remaining"], again["account"]["repeated"]) == (2.0, True)
     assert Path("s.parquet").read_bytes() == held
     assert again["digest"] == first["digest"]
-    assert "Nothing was spent" in output(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
+    told = output(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
+    assert "Nothing was spent, and the data were not read again" in " ".join(told.split())
     fresh = figures(*RELEASE, "--epsilon", "1", "-o", "s.parquet", "--fresh")
     assert (fresh["account"]["remaining"], fresh["account"]["repeated"]) == (1.0, False)
     assert fresh["digest"] != first["digest"]

@@ -179,7 +179,10 @@ def show_account(figures: Any) -> None:
     if told.get("model", "central") != "central":
         done = f"Listed as entry {told['entry']} ({told['price']}, which adds no {unit}) of"
     if told["repeated"]:
-        done = f"[bold]Nothing was spent:[/] this is entry {told['entry']} again (--fresh makes a new one) of"
+        done = (
+            "[bold]Nothing was spent, and the data were not read again:[/] "
+            f"this is entry {told['entry']} again (--fresh makes a new one) of"
+        )
     console.print(
         f"[bold]Account.[/] {done} [cyan]{escape(told['dataset'])}[/]: {unit} {told['spent']:.6g} of "
         f"{told['total']:.6g} spent, {told['remaining']:.6g} left."

@@ -544,7 +544,8 @@ def _released(thing: Any, column: Any, edges: Any, domain: Domain) -> Any:
     if isinstance(thing, pa.Table) and column.name in thing.column_names:
         kind = thing.column(column.name).type
         plain = pa.types.is_floating(kind) or pa.types.is_integer(kind) or not len(thing)
-        if not plain and not isinstance(column, (Categorical, Code)) and not _plain_days(thing.column(column.name), column):
+        plain = plain or isinstance(column, (Categorical, Code)) or _plain_days(thing.column(column.name), column)
+        if not plain:
             return None  # printed intervals: their rows have no value
         values = _values(open_table(thing.select([column.name])), domain.select([column.name]))
         return np.histogram(np.clip(values[~np.isnan(values)], column.low, column.high), edges)[0].astype(float)

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.risk import loss_rows
-from discreet.core import at_most, ends_of, error_percent, hidden_among, kept_text, noise_width, percent_up, plural, unit_noun
+from discreet.core import (
+    at_most,
+    ends_of,
+    error_percent,
+    hidden_among,
+    kept_text,
+    noise_width,
+    percent_up,
+    plural,
+    unit_noun,
+)
 from discreet.core import counted as counted_of
 from discreet.reporting import views
 from discreet.reporting.language import translated
