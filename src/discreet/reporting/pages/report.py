@@ -10,6 +10,7 @@ import numpy as np
 from discreet.anonymity.risk import loss_rows
 from discreet.core import (
     at_most,
+    category_text,
     ends_of,
     error_percent,
     hidden_among,
@@ -111,9 +112,9 @@ def own_texts(facts: dict[str, Any]) -> Iterator[Any]:
     for column in facts["columns"]:
         named = column.get("categories", ()) if column.get("role") not in ("identifier", "person") else ()
         listed = _declared(column) if named else ""
-        yield from (column["name"], *named, listed if len(named) <= 12 else listed.rpartition(" and ")[0])
+        yield from (column["name"], *map(category_text, named), listed if len(named) <= 12 else listed.rpartition(" and ")[0])
     for shown in release.get("marginals", ()):
-        yield from (shown["column"], *(() if shown["edges"] else shown["labels"]))
+        yield from (shown["column"], *(() if shown["edges"] else (t for t in shown["labels"] if t != views.NO_VALUE)))
     yield from (row["candidate"] for row in release.get("frequencies", ()))
     if asked := release.get("answers"):
         yield from (asked["query"], *asked["columns"])
@@ -395,7 +396,7 @@ def _declared(column: dict[str, Any]) -> str:
         return " to ".join(end if isinstance(end, str) else number(end, 6) for end in column["bounds"]) + coded
     if "pattern" in column:
         return f"codes of the pattern {column['pattern']}"
-    names = [f'"{c}"' if "," in str(c) else str(c) for c in column.get("categories", [])]
+    names = [f'"{c}"' if "," in c else c for c in map(category_text, column.get("categories", []))]
     return ", ".join(names[:12]) + (f" and {len(names) - 12:,} more" if len(names) > 12 else "")
 
 
