@@ -51,7 +51,8 @@ def marginals(synopsis: Synopsis) -> list[dict[str, Any]]:
             "divided": divided,
             **({"why": HARDLY_DIVIDED} if ever and not divided else {}),
             "edges": edges,
-            "labels": [category_text(c) for c in found.categories or ()] or [mark(column, a) for a in (edges or [])[:-1]],
+            "labels": [category_text(c) for c in found.categories or ()]
+            or [mark(column, a) for a in (edges or [])[:-1]],
             "ends": list(_ends(column)),
             "marks": marks(column),
             "ordered": isinstance(column, Categorical) and column.ordered,

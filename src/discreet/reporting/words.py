@@ -394,8 +394,13 @@ def spent_on(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
     for line in facts["ledger"]:
         paid = unit if unit in line else "epsilon"
         how = joint[line["composition"], line["parts"] > 0] + ", in ε" * (paid != unit)
-        rows.append(("\u2003" * line["depth"] + line["step"], how, number(line[paid], 6)))
-    return [*rows, ("total", "the sum", number(promise[unit], 6))] if rows else []
+        rows.append(("\u2003" * line["depth"] + line["step"], how, _spent(line[paid])))
+    return [*rows, ("total", "the sum", _spent(promise[unit]))] if rows else []
+
+
+def _spent(amount: float) -> str:
+    """Write an amount of a ledger, rounded up as in the promise."""
+    return number(float(at_most(amount)), 6)
 
 
 def _unit(guarantee: Guarantee) -> str:

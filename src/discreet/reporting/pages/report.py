@@ -15,6 +15,7 @@ from discreet.core import (
     error_percent,
     hidden_among,
     kept_text,
+    left_of,
     noise_width,
     percent_up,
     plural,
@@ -112,7 +113,11 @@ def own_texts(facts: dict[str, Any]) -> Iterator[Any]:
     for column in facts["columns"]:
         named = column.get("categories", ()) if column.get("role") not in ("identifier", "person") else ()
         listed = _declared(column) if named else ""
-        yield from (column["name"], *map(category_text, named), listed if len(named) <= 12 else listed.rpartition(" and ")[0])
+        yield from (
+            column["name"],
+            *map(category_text, named),
+            listed if len(named) <= 12 else listed.rpartition(" and ")[0],
+        )
     for shown in release.get("marginals", ()):
         yield from (shown["column"], *(() if shown["edges"] else (t for t in shown["labels"] if t != views.NO_VALUE)))
     yield from (row["candidate"] for row in release.get("frequencies", ()))
@@ -210,7 +215,7 @@ def _account(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if account.get("model") == "central":
         price = f"entry {account['entry']}, {unit} {account['price']}"
     spent = f"{unit} {number(account['spent'])} of {number(account['total'])} spent"
-    after = f"{number(account['remaining'])} left after {counted_of(account['releases'], 'release')}"
+    after = f"{number(left_of(account['total'], account['remaining']))} left after {counted_of(account['releases'], 'release')}"
     yield "", f"Account of {account['dataset']}: {price}; {spent}, {after}."
     if account.get("model", "central") != "central":
         yield "", f"This release adds no {unit} there. What it reveals is not limited by that sum."
