@@ -215,7 +215,7 @@ def _account(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if account.get("model") == "central":
         price = f"entry {account['entry']}, {unit} {account['price']}"
     spent = f"{unit} {number(account['spent'])} of {number(account['total'])} spent"
-    rest = number(left_of(account["total"], account["remaining"]))
+    rest = number(float(left_of(account["total"], account["remaining"])))
     after = f"{rest} left after {counted_of(account['releases'], 'release')}"
     yield "", f"Account of {account['dataset']}: {price}; {spent}, {after}."
     if account.get("model", "central") != "central":
