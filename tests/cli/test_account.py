@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,8 @@ def test_a_release_is_charged_and_its_repetition_is_free(folder: Path) -> None:
     assert (again["account"]["remaining"], again["account"]["repeated"]) == (2.0, True)
     assert Path("s.parquet").read_bytes() == held
     assert again["digest"] == first["digest"]
-    assert "Nothing was spent" in output(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
+    told = output(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
+    assert "Nothing was spent, and the data were not read again" in " ".join(told.split())
     fresh = figures(*RELEASE, "--epsilon", "1", "-o", "s.parquet", "--fresh")
     assert (fresh["account"]["remaining"], fresh["account"]["repeated"]) == (1.0, False)
     assert fresh["digest"] != first["digest"]
@@ -47,6 +49,15 @@ def test_a_release_is_charged_and_its_repetition_is_free(folder: Path) -> None:
     with pytest.raises(BudgetExceeded, match=r"only 0\.5 of 3 is left"):
         output(*RELEASE, "--epsilon", "1", "-o", "u.parquet")
     assert not Path("u.parquet").exists()
+
+
+def test_nothing_is_left_of_a_limit_that_was_spent_up_to_the_last_digit_shown(folder: Path) -> None:
+    """The account itself stays exact: a price that was rounded down leaves a tiny rest."""
+    words = (*RELEASE, "--epsilon", "2.999999999999", "-o", "s.parquet", "--report", "page.html")
+    assert "epsilon 3 of 3 spent, 0 left" in " ".join(output(*words).split())
+    assert "epsilon 3 of 3 spent, 0 left" in Path("page.html").read_text()
+    assert "left 0." in output("account", "show", "p.account")
+    assert Fraction(figures("account", "show", "p.account")["remaining"]) == Fraction(1, 10**12)
 
 
 def test_a_repetition_needs_no_budget(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shlex
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -50,6 +51,8 @@ def test_every_recommended_command_runs_as_typed(
         done = run(*words, catch=True)
         assert done.exit_code == 0, (line, done.output)
         assert "-o" not in words or (tmp_path / words[-1]).is_file()
+    month = f"-{datetime.now(UTC):%Y-%m}."
+    assert (month in words[-1]) is (often == "monthly"), "the same name next month would return this release again"
 
 
 def test_persons_of_the_schema_are_protected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -68,13 +69,23 @@ def test_from_a_question_to_its_answer(folder: Path, told: Any, capsys: pytest.C
     text = told(f"estimate {digest}")
     for words in ("95 % interval", "red", "Reports over time", "false report"):
         assert words in text
+    refused = told(f"estimate {digest} --quantiles 0.5 --counts other.bin", code=2)
+    assert "--quantiles can only be used with a task about the distribution of a number" in " ".join(refused.split())
+    assert not (folder / "other.bin").exists()
     with pytest.raises(SystemExit) as left:
         app.main(["audit", "counts.bin"])
     assert not left.value.code
     with pytest.raises(SystemExit) as left:
         app.main(["report", "counts.bin", "-o", "page.html"])
     assert not left.value.code
-    assert "4,000" in (folder / "page.html").read_text("utf-8")
+    page = (folder / "page.html").read_text("utf-8")
+    assert "4,000" in page
+    # The page and the terminal write an interval alike, and the page says what the file does not limit.
+    ends = f"{round(found['estimates'][0]['lower']):,} to {round(found['estimates'][0]['upper']):,}"
+    assert ends in text
+    assert f"({ends})" in page
+    assert "Further reports of the same user add up" in page.partition("<h2>What is promised</h2>")[0]
+    assert not re.search(r"people|devices?\b", page.partition("</style>")[2])
     told("backup copy.sqlite")
     assert (folder / "copy.sqlite").stat().st_size > 0
     assert told(f"task close {digest} --json")["closed"]

@@ -102,3 +102,26 @@ def test_a_comparison_in_the_wrong_order_says_the_order(place: Path) -> None:
     for release in ("safe.csv", "s.parquet"):
         with pytest.raises(dc.errors.FormatError, match="give the real table first, then the release"):
             run("compare", release, "t.csv")
+
+
+def test_dates_and_times_are_compared_and_what_is_left_out_is_named(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"2025-{1 + i % 12:02}-{1 + i % 28:02},2025-01-01 {i % 24:02}:00:00,w{i % 4}\n" for i in range(1200)]
+    (place / "days.csv").write_text("came,called,ward\n" + "".join(rows))
+    (place / "d.toml").write_text(
+        "[columns]\ncame = {bounds = [2025-01-01, 2025-12-31]}\n"
+        "called = {bounds = [2025-01-01T00:00:00, 2025-01-02T00:00:00]}\n"
+        'ward = {categories = ["w0", "w1", "w2", "w3"]}\n'
+    )
+    words = ("synthesize", "days.csv", "--schema", "d.toml", "--epsilon", 50, "--yes-really", "--delta", 1e-9)
+    printed(capsys, *words, "-o", "syn.csv")
+    found = json.loads(printed(capsys, "compare", "days.csv", "syn.csv", "--json"))["comparison"]
+    assert not found["left_out"]
+    assert {c["column"]: c["total_variation"] < 0.1 for c in found["columns"]} == dict.fromkeys(
+        ("came", "called", "ward"), True
+    )
+    (place / "fewer.csv").write_text("came,called\n" + "".join(row.rpartition(",")[0] + "\n" for row in rows))
+    told = printed(capsys, "compare", "fewer.csv", "syn.csv")
+    assert "mean of 2" in told
+    assert "Left out. ward: is not in the raw table." in told

@@ -28,7 +28,7 @@ def test_counts_have_a_checksum_and_no_page_calls_it_a_seal(tmp_path: Path) -> N
 def test_estimated_people_are_whole(tmp_path: Path) -> None:
     m = dc.local.DirectResponse(1.0, ["red", "green", "blue"])
     text = _page(m.aggregate(m.encode(["red"] * 900 + ["green"] * 100)), tmp_path)
-    shown = re.findall(r"([−\d.,]+) ± ([\d.,]+)</text>", text)
+    shown = re.findall(r"([−\d.,]+) \(([-\d.,]+) to ([-\d.,]+)\)</text>", text)
     assert len(shown) == 3
     assert all("." not in part for pair in shown for part in pair)
 

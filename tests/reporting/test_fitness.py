@@ -149,6 +149,14 @@ def test_a_line_names_what_is_good_noise_and_not_known() -> None:
     assert str(none) == "Counts by columns are not known."
 
 
+def test_the_largest_error_is_called_expected_because_it_is_no_bound() -> None:
+    errors = np.full((7, 7), 0.2)
+    errors[6, 6] = 0.33
+    told = str(Fitness(tuple("abcdefg"), errors, np.zeros((7, 7), bool)))
+    assert "are mostly good to ±20 % (largest expected error ±33 %), by two columns mostly to ±20 %" in told
+    assert "größter erwarteter Fehler ±33 %" in translated(told, "de")
+
+
 def test_columns_and_pairs_without_use_are_counted_apart() -> None:
     errors = np.full((7, 7), 0.9)
     errors[5, 5] = errors[6, 6] = 0.1

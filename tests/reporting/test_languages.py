@@ -180,6 +180,19 @@ def test_a_page_about_a_misread_table_is_translated(tmp_path: Path) -> None:
     assert "but 9,000" not in page
 
 
+def test_a_chart_names_missing_values_in_german_and_booleans_as_the_table_of_columns_does(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("back,ward\n" + "true,a\nfalse,\n" * 300)
+    declared = 'back = {kind = "boolean"}\nward = {categories = ["a", "b"], missing = "own"}\n'
+    (tmp_path / "s.toml").write_text(f"[columns]\n{declared}")
+    given = (tmp_path / "t.csv", "--schema", tmp_path / "s.toml", "--epsilon", 2, "--delta", 1e-9)
+    output("synthesize", *given, "-o", tmp_path / "s.csv")
+    page = report_page(report_facts(tmp_path / "s.csv"), "de").partition("</style>")[2]
+    assert "kein Wert" in page
+    assert "no value" not in page
+    assert "false, true" in page
+    assert "False" not in page
+
+
 def test_dates_and_numbers_are_written_as_the_language_does() -> None:
     assert translated("2026-11-17", "de") == "17. November 2026"
     assert translated("1,234.5", "de") == "1.234,5"

@@ -327,6 +327,16 @@ def test_a_table_of_bounds_has_its_quasi_identifiers(tmp_path):
 
 
 @pytest.mark.parametrize("rho", [0.1, 0.123, 0.25, 0.3, 0.7])
+def test_the_total_of_a_ledger_is_the_amount_spent_in_the_promise(rho: float, tmp_path) -> None:
+    given = {"epsilon": 10 * rho, "delta": 1e-6, "domain": {"x": (0, 1), "y": (0, 1)}, "random_state": 1}
+    made = dc.MarginalSynopsis(**given).fit(np.random.default_rng(1).random((90, 2))).synopsis_
+    made.save(tmp_path / "s.parquet")
+    (total,) = (amount for step, _, amount in words.spent_on(report_facts(tmp_path / "s.parquet")) if step == "total")
+    (spent,) = (line for line in words.for_experts(made.guarantee) if line.startswith("spent: "))
+    assert total == spent.removeprefix("spent: ").partition(" (")[0].removesuffix(", rounded up")
+
+
+@pytest.mark.parametrize("rho", [0.1, 0.123, 0.25, 0.3, 0.7])
 def test_levels_in_symbols_are_rounded_up(rho: float) -> None:
     ledger = dc.Ledger(rho=rho, delta=1 / 300001)
     ledger.spend("cells", rho, "parallel")

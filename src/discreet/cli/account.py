@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from discreet.cli.common import console, echo, group, show_table
 from discreet.cli.verbs import verb
-from discreet.core import DELTA, RHO, SURE_DELTA, Signature, SigningKey, counted, signature_place
+from discreet.core import DELTA, RHO, SURE_DELTA, Signature, SigningKey, counted, left_of, signature_place
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, MissingExtra
 from discreet.jobs import SIGN, SURE, YES_REALLY, declared, option
 
@@ -110,7 +110,7 @@ def _show_sums(found: Any, together: str = "") -> None:
     spent = f"{found.currency} {found.spent:.6g} of {found.total:.6g}"
     if found.currency == "epsilon" and found.delta:
         spent += f", delta {found.delta_spent:.3g} of {found.delta:.3g}"
-    console.print(f"[bold]Spent[/] {spent}; [bold]left[/] {found.remaining:.6g}.")
+    console.print(f"[bold]Spent[/] {spent}; [bold]left[/] {left_of(found.total, found.remaining):.6g}.")
     for each in found.listed:
         console.print(f"[bold]Listed.[/] {escape(each['said'])}", highlight=False)
     for text in found.warnings:

@@ -51,7 +51,7 @@ SHOWN = {
     "aggregate": sketch.show_counts, "merge": sketch.show_counts, "estimate": sketch.show_estimates,
     "sketch-plan": sketch.show_plan, "distinct": sketch.show_bitmap, "overlap": sketch.show_overlap,
     "risk": tables.show_risk, "attack": tables.show_attack, "audit": evidence.show, "report": tables.show_report,
-    "compare": tables.show_report,
+    "compare": evidence.show_compared,
     "plan": plan.show, "ask": ask.show, "query": ask.show_answer,
 }  # fmt: skip
 for _kind in KINDS.values():

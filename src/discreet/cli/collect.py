@@ -14,6 +14,7 @@ from rich.markup import escape
 
 from discreet.cli.common import console, echo, group, show_files, show_table, warn
 from discreet.cli.verbs import verb
+from discreet.core import ends_of
 from discreet.core.schema import without_password
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs import EPSILON, declared, option
@@ -453,6 +454,8 @@ def estimate(
         asked = None if candidates is None else read_lines(candidates)
         levels = QUANTILES if quantiles is None else quantiles
         facts = read(kept, found.task.digest, candidates=asked, counts=counted, quantiles=levels)
+        if quantiles is not None and "quantiles" not in facts:
+            raise InvalidArgument("--quantiles", quantiles, "used with a task about the distribution of a number")
         waiting = sum(map(len, log.values()))
         own = 0 if segments is None or kept.moves_to else standing(kept, found.task.digest)["reports"] - waiting
         for n, told in (
@@ -476,7 +479,7 @@ def estimate(
         echo(facts)
         return
     shown = [
-        [str(r["candidate"]), f"{r['count']:,.0f}", f"{r['lower']:,.0f} to {r['upper']:,.0f}",
+        [str(r["candidate"]), f"{r['count']:,.0f}", ends_of(r["lower"], r["upper"]),
          "may be noise" if r["may_be_noise"] else ""]
         for r in rows
     ]  # fmt: skip

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from discreet.core import open_number
+from discreet.core import left_of, open_number
 
 console = Console()
 
@@ -179,10 +179,13 @@ def show_account(figures: Any) -> None:
     if told.get("model", "central") != "central":
         done = f"Listed as entry {told['entry']} ({told['price']}, which adds no {unit}) of"
     if told["repeated"]:
-        done = f"[bold]Nothing was spent:[/] this is entry {told['entry']} again (--fresh makes a new one) of"
+        done = (
+            "[bold]Nothing was spent, and the data were not read again:[/] "
+            f"this is entry {told['entry']} again (--fresh makes a new one) of"
+        )
     console.print(
         f"[bold]Account.[/] {done} [cyan]{escape(told['dataset'])}[/]: {unit} {told['spent']:.6g} of "
-        f"{told['total']:.6g} spent, {told['remaining']:.6g} left."
+        f"{told['total']:.6g} spent, {left_of(told['total'], told['remaining']):.6g} left."
     )
     for text in told["warnings"] if told.get("model") == "syntactic" else ():
         console.print(f"[bold yellow]Warning:[/] {escape(text)}.", highlight=False)

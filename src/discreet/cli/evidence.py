@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from discreet.cli.common import console, echo, group, printing, show_files, show_table
+from discreet.cli.tables import show_report
 from discreet.cli.verbs import verb
 from discreet.core import PublicKey, SigningKey, asked_passphrase, public_place
 from discreet.jobs import option
@@ -23,6 +24,13 @@ def show(result: Any) -> None:
     """Show the checks of a file, or the runs of a mechanism."""
     (_mechanism if result.job.data is None else _artifact)(result.artifact)
     show_files(*result.files.values())
+
+
+def show_compared(result: Any) -> None:
+    """Show the comparison of a release with the raw table, and which columns it leaves out."""
+    show_report(result)
+    for left in result.figures.get("comparison", {}).get("left_out", ()):
+        console.print(f"[bold]Left out.[/] {escape(left['column'])}: {escape(left['reason'])}.", highlight=False)
 
 
 def listed(as_json: bool) -> None:

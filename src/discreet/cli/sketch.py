@@ -6,7 +6,7 @@ from typing import Any
 from rich.markup import escape
 
 from discreet.cli.common import console, group, show_files, show_promise, show_table
-from discreet.core import counted
+from discreet.core import counted, ends_of
 
 sketch = group("sketch", "Local privacy: randomise values on devices, count the reports, estimate frequencies.")
 
@@ -51,7 +51,7 @@ def show_estimates(result: Any) -> None:
     low, high = shown.interval(0.95)
     marks, rows = shown.may_be_noise(), []
     for i, value in enumerate(shown.candidates):
-        interval = f"{low[i]:,.0f} to {high[i]:,.0f}"
+        interval = ends_of(low[i], high[i])
         share = f"{100 * shown.frequency[i]:.2f} %"
         count, error = f"{shown.count[i]:,.0f}", f"{shown.std_error[i]:,.0f}"
         rows.append([str(value), count, error, share, interval, "may be noise" if marks[i] else ""])
@@ -82,7 +82,7 @@ def show_bitmap(result: Any) -> None:
 def show_overlap(result: Any) -> None:
     """Show how many items are in which bitmaps."""
     rows = [
-        [r["question"], f"{r['count']:,.0f}", f"{r['std_error']:,.0f}", f"{r['lower']:,.0f} to {r['upper']:,.0f}"]
+        [r["question"], f"{r['count']:,.0f}", f"{r['std_error']:,.0f}", ends_of(r["lower"], r["upper"])]
         for r in result.figures["answers"]
     ]
     names = ("items in", "count", "std. error", "95 % interval")

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from discreet.collector.reading import numbers, numbers_table, read, short, standing
 from discreet.collector.stores.base import Store
-from discreet.core import counted
+from discreet.core import counted, ends_of
 from discreet.errors import DataSourceError, TooFewReports
 from discreet.reporting.pages import PROMISED, WORRYING, Answer, decades, render, svg
 
@@ -114,7 +114,7 @@ def _charts(facts: dict[str, Any]) -> list[tuple[Markup, str]]:
         charts.append((picture, "Estimated devices that hold each value, in the order of the task"))
     elif found:
         columns = ([one[key] for one in found] for key in ("count", "lower", "upper"))
-        picture = svg.ranked(names, *columns, title="estimates", axis="devices")
+        picture = svg.ranked(names, *columns, title="estimates", axis="devices", form="{:,.0f}".format, span=ends_of)
         charts.append((picture, "Estimated devices that hold each value, with 95 % intervals"))
     return charts
 
@@ -155,7 +155,7 @@ def _tables(facts: dict[str, Any]) -> list[_Table]:
         found.sort(key=lambda one: -one["count"])
     if found:
         rows = [
-            [str(one["candidate"]), f"{one['count']:,.0f}", f"{one['lower']:,.0f} to {one['upper']:,.0f}",
+            [str(one["candidate"]), f"{one['count']:,.0f}", ends_of(one["lower"], one["upper"]),
              "may be noise" if one["may_be_noise"] else ""]
             for one in found[:_LISTED]
         ]  # fmt: skip

@@ -126,7 +126,9 @@ from .output.figures import as_it_is as as_it_is
 from .output.figures import at_least as at_least
 from .output.figures import at_most as at_most
 from .output.figures import counted as counted
+from .output.figures import ends_of as ends_of
 from .output.figures import large_delta as large_delta
+from .output.figures import left_of as left_of
 from .output.figures import percent_up as percent_up
 from .output.figures import rule_text as rule_text
 from .output.files import PROMISE_ENDING as PROMISE_ENDING

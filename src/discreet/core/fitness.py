@@ -92,7 +92,7 @@ class Fitness(Told):
             guessed = sum(bool(self.assumed[where[0], where[-1]]) for where, _ in usable)
             what = "columns" if kind == "one column" else "pairs"
             more = [f"{len(usable):,} of {len(found):,} {what}"] * (len(usable) < len(found))
-            more += [f"at worst {worst}"] * (worst not in middle)
+            more += [f"largest expected error {worst}"] * (worst not in middle)
             more += [f"{guessed:,} not measured but modelled"] * (guessed > 0)
             yield f"by {kind} \0mostly {middle}" + (f" ({', '.join(more)})" if more else "")
 

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,9 @@ def commands(goal: str, who: str, often: str, data: str, schema: str, column: st
     target = held()["files"][goal]
     if data.endswith(".xlsx"):
         target = target.replace(".csv", ".xlsx")
+    if often == "monthly":  # the same file name again would return the release of last month
+        stem, dot, ending = target.rpartition(".")
+        target = f"{stem}-{datetime.now(UTC):%Y-%m}{dot}{ending}"
     words = ["discreet", kind.words, shlex.quote(data)]
     words += ["--schema", shlex.quote(schema)] if kind.schema else []
     words += [SHELL.given(kind.option(key), value) for key, value in given.items()]

@@ -30,6 +30,7 @@ from discreet.core import (
     Guarantee,
     Line,
     Time,
+    category_text,
     checks,
     day_number,
     even_edges,
@@ -286,7 +287,7 @@ def _anonymous(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
     exact = [n for n, role in roles.items() if n in names and n not in quasi and role not in NAMING]
     out["passed_on"] = {n: _occur_once(table[n]) for n in exact}
     out["blank"] = {n: blank for n in sensitive if (blank := _blank(table[n]))}
-    out["first_rows"] = [{k: str(v) for k, v in row.items()} for row in table.slice(0, 6).to_pylist()]
+    out["first_rows"] = [{k: category_text(v) for k, v in row.items()} for row in table.slice(0, 6).to_pylist()]
     return out
 
 
@@ -368,7 +369,7 @@ def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
             found = column.value_counts().to_pylist()
             found.sort(key=lambda pair: -pair["counts"])
             shown, edges = found[:_MOST_CANDIDATES], None
-            labels = ["no value" if f["values"] is None else str(f["values"]) for f in shown]
+            labels = [views.NO_VALUE if f["values"] is None else category_text(f["values"]) for f in shown]
             counts = np.array([f["counts"] for f in shown])
         marginals.append(
             {
@@ -471,7 +472,7 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
             left_out.append({"column": column.name, "reason": reason})
             continue
         shares = before / before.sum(), np.maximum(after, 0) / max(np.maximum(after, 0).sum(), 1e-12)
-        compared: dict[str, Any] = {"labels": [str(c) for c in getattr(column, "categories", ())]}
+        compared: dict[str, Any] = {"labels": [category_text(c) for c in getattr(column, "categories", ())]}
         if isinstance(column, Code):
             compared = {"labels": _labels(column, edges)}
         elif not isinstance(column, Categorical):
@@ -544,11 +545,18 @@ def _released(thing: Any, column: Any, edges: Any, domain: Domain) -> Any:
     if isinstance(thing, pa.Table) and column.name in thing.column_names:
         kind = thing.column(column.name).type
         plain = pa.types.is_floating(kind) or pa.types.is_integer(kind) or not len(thing)
-        if not plain and not isinstance(column, (Categorical, Code)):
+        plain = plain or isinstance(column, (Categorical, Code)) or _plain_days(thing.column(column.name), column)
+        if not plain:
             return None  # printed intervals: their rows have no value
         values = _values(open_table(thing.select([column.name])), domain.select([column.name]))
         return np.histogram(np.clip(values[~np.isnan(values)], column.low, column.high), edges)[0].astype(float)
     return None
+
+
+def _plain_days(cells: pa.ChunkedArray, column: Column) -> bool:
+    """Return True if every cell of a column of dates or times is one day or time, or empty."""
+    read = {Date: day_number, Time: second_number}.get(type(column))
+    return read is not None and all(v in (None, "") or read(v) is not None for v in cells.unique().to_pylist())
 
 
 def _values(source: Any, column: Domain) -> Any:

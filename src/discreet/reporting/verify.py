@@ -27,6 +27,7 @@ from discreet.core import (
     Signature,
     at_least,
     digest_of,
+    left_of,
     payload_of,
     promise_place,
     promises_nothing,
@@ -451,7 +452,8 @@ class _Case:
         except FormatError as error:
             self.add(about, "account", False, str(error))
             return
-        left, closed = at_least(book.remaining.exact), ", and it is closed" * bool(book.closed)
+        left = at_least(left_of(book.total.exact, book.remaining.exact))
+        closed = ", and it is closed" * bool(book.closed)
         room = f"{left} of {book.currency} {at_least(book.total.exact)} is left{closed}"
         self.add(about, "account", True, f"its chain is whole, and nothing is overspent: {room}")
         *whole, torn = path.read_bytes().split(b"\n")

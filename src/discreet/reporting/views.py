@@ -19,6 +19,7 @@ from discreet.core import (
     FloatArray,
     Integer,
     Time,
+    category_text,
     date_text,
     even_edges,
     round_marks,
@@ -27,6 +28,8 @@ from discreet.core.schema import known_kind
 from discreet.reporting.words import number
 from discreet.synopses import ModelSynopsis, Synopsis
 
+#: The label of released rows without a value.
+NO_VALUE = "no value"
 NOT_DIVIDED = "not known: this column was not split"
 HARDLY_DIVIDED = "not known: this column was split for very few rows"
 #: More bins than this are thinned out, to about as many as the second number; the third where leaves overlap.
@@ -48,7 +51,8 @@ def marginals(synopsis: Synopsis) -> list[dict[str, Any]]:
             "divided": divided,
             **({"why": HARDLY_DIVIDED} if ever and not divided else {}),
             "edges": edges,
-            "labels": [str(c) for c in found.categories or ()] or [mark(column, a) for a in (edges or [])[:-1]],
+            "labels": [category_text(c) for c in found.categories or ()]
+            or [mark(column, a) for a in (edges or [])[:-1]],
             "ends": list(_ends(column)),
             "marks": marks(column),
             "ordered": isinstance(column, Categorical) and column.ordered,
@@ -190,5 +194,5 @@ def marks(column: Column) -> list[tuple[float, str]] | None:
 def _ends(column: Column) -> tuple[str, str]:
     """Return the texts at the ends of an axis."""
     if isinstance(column, Categorical):
-        return str(column.categories[0]), str(column.categories[-1])
+        return category_text(column.categories[0]), category_text(column.categories[-1])
     return mark(column, column.low), mark(column, column.high)

@@ -168,9 +168,15 @@ def _local(guarantee: Guarantee, factor: str) -> list[str]:
             f"{factor}.",
             *_rows_only(guarantee),
         ]
-    return [  # counts do not show where the values were randomised
-        f"Each value was randomised separately, before it was counted. {_OUTSIDE}",
+    again = (
+        "Further reports of the same user add up: r of them cost r times ε. This file does not limit them. If a task "
+        "collected them, the task states how much a user may spend per day."
+    )
+    return [  # counts show neither where the values were randomised nor how many reports a user sent
+        "Each value was randomised separately, before it was counted. The promise is against anyone who sees the "
+        "reports: against the collector too, if users randomised their own values.",
         f"Any two values lead to the same report with probabilities that differ by a factor of at most {factor}.",
+        *([again] if guarantee.unit == "one report of one user" else []),
     ]
 
 
@@ -388,8 +394,13 @@ def spent_on(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
     for line in facts["ledger"]:
         paid = unit if unit in line else "epsilon"
         how = joint[line["composition"], line["parts"] > 0] + ", in ε" * (paid != unit)
-        rows.append(("\u2003" * line["depth"] + line["step"], how, number(line[paid], 6)))
-    return [*rows, ("total", "the sum", number(promise[unit], 6))] if rows else []
+        rows.append(("\u2003" * line["depth"] + line["step"], how, _spent(line[paid])))
+    return [*rows, ("total", "the sum", _spent(promise[unit]))] if rows else []
+
+
+def _spent(amount: float) -> str:
+    """Write an amount of a ledger, rounded up as in the promise."""
+    return number(float(at_most(amount)), 6)
 
 
 def _unit(guarantee: Guarantee) -> str:

@@ -445,7 +445,9 @@ SENTENCES: list[tuple[str, Check | str]] = [
      rf"{_OUTSIDE}", _unit_is("one user's trajectory")),
     (rf"Any two true rows lead to the same published row with probabilities that differ by a factor of at most {_TIMES}\.",
      _factor),
-    (rf"Each value was randomised separately, before it was counted\. {_OUTSIDE}", _only("local")),
+    (r"Each value was randomised separately, before it was counted\. The promise is against anyone who sees the reports: "
+     r"against the collector too, if users randomised their own values\.", _only("local")),
+    (r"Further reports of the same user add up: r of them cost r times ε\. .+", _only("local")),
     (rf"Any two values lead to the same report with probabilities that differ by a factor of at most {_TIMES}\.", _factor),
     (rf"Any two true (?P<things>rows|trajectories) (that are always )?within a distance of (?P<near>{_NUM}) of each other"
      rf"(?P<other> \(and any two of their categories\))? lead to the same published (row|trajectory) with probabilities that "

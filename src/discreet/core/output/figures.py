@@ -33,6 +33,11 @@ def at_most(number: float | Fraction, digits: int = 6) -> str:
     return _rounded(number, digits, 1)
 
 
+def left_of(total: float | Fraction, remaining: float | Fraction) -> float | Fraction:
+    """Return what is left of a limit, for people; 0 if six digits of what was spent do not show it."""
+    return 0.0 if f"{float(total - remaining):.6g}" == f"{float(total):.6g}" else remaining
+
+
 def percent_up(share: float) -> str:
     """Write the largest share of something in percent with three digits, rounded up: 7.01 for 0.07004, 7 for 0.07."""
     return f"{at_most(round(100 * share, 9), 3)} %"
@@ -61,6 +66,11 @@ def as_it_is(number: float) -> str:
 def counted(number: int, thing: str) -> str:
     """Write a number of things, with an s for more than one."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def ends_of(low: float, high: float) -> str:
+    """Write the ends of an interval of counts, for the terminal and for pages."""
+    return f"{round(low):,} to {round(high):,}"
 
 
 def rule_text(name: str, value: Any) -> str:

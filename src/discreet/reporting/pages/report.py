@@ -8,7 +8,19 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.risk import loss_rows
-from discreet.core import at_most, error_percent, hidden_among, kept_text, noise_width, percent_up, plural, unit_noun
+from discreet.core import (
+    at_most,
+    category_text,
+    ends_of,
+    error_percent,
+    hidden_among,
+    kept_text,
+    left_of,
+    noise_width,
+    percent_up,
+    plural,
+    unit_noun,
+)
 from discreet.core import counted as counted_of
 from discreet.reporting import views
 from discreet.reporting.language import translated
@@ -25,6 +37,9 @@ _HIGH_RISK = 0.2
 
 #: Marks that turn the order of letters around: names from others could make numbers read otherwise.
 _TURNING = dict.fromkeys([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
+
+#: Openings of sentences of a promise that its short form shows too.
+_SHOWN = ("Each group ", "In each group, ", "No group ", "Further reports ")
 
 Pictures = list[tuple[Any, str]]
 
@@ -98,9 +113,13 @@ def own_texts(facts: dict[str, Any]) -> Iterator[Any]:
     for column in facts["columns"]:
         named = column.get("categories", ()) if column.get("role") not in ("identifier", "person") else ()
         listed = _declared(column) if named else ""
-        yield from (column["name"], *named, listed if len(named) <= 12 else listed.rpartition(" and ")[0])
+        yield from (
+            column["name"],
+            *map(category_text, named),
+            listed if len(named) <= 12 else listed.rpartition(" and ")[0],
+        )
     for shown in release.get("marginals", ()):
-        yield from (shown["column"], *(() if shown["edges"] else shown["labels"]))
+        yield from (shown["column"], *(() if shown["edges"] else (t for t in shown["labels"] if t != views.NO_VALUE)))
     yield from (row["candidate"] for row in release.get("frequencies", ()))
     if asked := release.get("answers"):
         yield from (asked["query"], *asked["columns"])
@@ -163,7 +182,7 @@ def _released(facts: dict[str, Any]) -> Answer:
 
 def _promised(facts: dict[str, Any]) -> Answer:
     promise, kept = facts["promise"], facts["parameters"].get("kept")
-    more = [text for text in promise["plain"][1:3] if text.startswith(("Each group ", "In each group, ", "No group "))]
+    more = [text for text in promise["plain"][1:3] if text.startswith(_SHOWN)]
     told = [("", prose(text)) for text in promise["plain"][: 2 + len(more)]]
     if contradictions(facts):
         said = "The file does not keep its promise. The claim is shown below."
@@ -196,7 +215,8 @@ def _account(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if account.get("model") == "central":
         price = f"entry {account['entry']}, {unit} {account['price']}"
     spent = f"{unit} {number(account['spent'])} of {number(account['total'])} spent"
-    after = f"{number(account['remaining'])} left after {counted_of(account['releases'], 'release')}"
+    rest = number(float(left_of(account["total"], account["remaining"])))
+    after = f"{rest} left after {counted_of(account['releases'], 'release')}"
     yield "", f"Account of {account['dataset']}: {price}; {spent}, {after}."
     if account.get("model", "central") != "central":
         yield "", f"This release adds no {unit} there. What it reveals is not limited by that sum."
@@ -283,7 +303,7 @@ def worrying(facts: dict[str, Any]) -> Answer:
         said = f"{good}{', the ledger adds up, the noise cannot be reproduced' if facts['ledger'] else ''}."
         lines.append(("good" if checks["seal"] == "intact" else "warn", said))
     lines += [line for line in left_out if line[0] == "soft"]
-    if not account and not facts["parameters"].get("account"):
+    if not account and not facts["parameters"].get("account") and "reports" not in release:
         said = "The release names no account: no one adds it up with others about the same people."
         lines.append(("soft", said))
     lines += _used(promise)
@@ -382,7 +402,7 @@ def _declared(column: dict[str, Any]) -> str:
         return " to ".join(end if isinstance(end, str) else number(end, 6) for end in column["bounds"]) + coded
     if "pattern" in column:
         return f"codes of the pattern {column['pattern']}"
-    names = [f'"{c}"' if "," in str(c) else str(c) for c in column.get("categories", [])]
+    names = [f'"{c}"' if "," in c else c for c in map(category_text, column.get("categories", []))]
     return ", ".join(names[:12]) + (f" and {len(names) - 12:,} more" if len(names) > 12 else "")
 
 
@@ -449,12 +469,12 @@ def _charts(release: dict[str, Any]) -> Pictures:
         found.append((picture, "number of groups by size: people in small groups are easier to find"))
     if rows := release.get("frequencies"):
         names, values, low, high = ([row[key] for row in rows] for key in ("candidate", "count", "lower", "upper"))
-        picture = svg.ranked(names, values, low, high, title="frequencies", axis="people", form=_whole)
-        found.append((picture, "estimated numbers of people, with 95 % intervals"))
+        picture = svg.ranked(names, values, low, high, title="frequencies", axis="users", form=whole, span=ends_of)
+        found.append((picture, "estimated numbers of users, with 95 % intervals"))
     return found
 
 
-def _whole(value: float) -> str:
+def whole(value: float) -> str:
     return number(round(value) + 0.0, 12)
 
 
@@ -470,7 +490,7 @@ def marginal(found: dict[str, Any]) -> tuple[Any, str]:
     if found["edges"] is None and not found.get("ordered"):
         low, high = (None if wide is None else [v + s * w for v, w in zip(found["counts"], wide, strict=True)]
                      for s in (-1, 1))  # fmt: skip
-        form = number if wide and max(wide) < 1 else _whole
+        form = number if wide and max(wide) < 1 else whole
         picture = svg.ranked(found["labels"], found["counts"], low, high, form=form, **how)
     else:
         picture = svg.bars(

@@ -93,9 +93,13 @@ def ranked(
     second: Sequence[float] | None = None,
     assumed: Sequence[float] | None = None,
     form: Callable[[float], str] = number,
+    span: Callable[[float, float], str] | None = None,
     letters: int = _LETTERS,
 ) -> Markup:
-    """Draw horizontal bars with names and figures, the twelve largest if there are more."""
+    """Draw horizontal bars with names and figures, the twelve largest if there are more.
+
+    ``span`` writes intervals by their ends; without it they are written as ± half of their width.
+    """
     v, doubt, other = (ink.clean(x, len(values)) for x in (values, assumed, second))
     low, high = (ink.clean(values if x is None else x, len(v)) for x in (lower, upper))
     chosen = (
@@ -107,12 +111,18 @@ def ranked(
     most = max(float(high[shown].max(initial=0)), float(v[shown].max(initial=0)), float(other[shown].max(initial=0)))
     least = min(float(low[shown].min(initial=0)), float(v[shown].min(initial=0)), 0.0)
     room = _NAMES * letters // _LETTERS
-    x = ink.scale(least, most if most > least else least + 1, room, WIDTH - _FIGURES)
+    figures = {}
+    for i in shown.tolist():
+        half, said = (high[i] - low[i]) / 2, form(float(v[i]))
+        if lower is not None and half > 0:
+            said += f" ± {form(float(half))}" if span is None else f" ({span(float(low[i]), float(high[i]))})"
+        figures[i] = said
+    wide = 0 if span is None else LETTER * max(map(len, figures.values()), default=0)
+    x = ink.scale(least, most if most > least else least + 1, room, WIDTH - max(_FIGURES, wide))
     parts = [f'<text class="tick" x="0" y="11">{escape(axis)}</text>']
     for place, i in enumerate(shown.tolist()):
         top, middle = TOP + place * _ROW, TOP + (place + 0.5) * _ROW
-        half = (high[i] - low[i]) / 2
-        figure = form(float(v[i])) + (f" ± {form(float(half))}" if lower is not None and half > 0 else "")
+        figure = figures[i]
         parts.append(
             f'<text class="name end" x="{room - 6}" y="{middle + 4:.0f}">{ink.cut_text(labels[i], letters)}</text>'
         )
