@@ -59,7 +59,8 @@ def among(words): return lambda value: value in words.split()
 FORMS = {
     "null": lambda v: v is None, "true": lambda v: v is True, "bool": lambda v: isinstance(v, bool), "text": is_text,
     "sentence": lambda v: is_text(v) and bool(v) and v.isprintable() and not re.search(r"[.!?]\s", v),
-    "number": is_number, "share": lambda v: is_number(v, 0, 1), "delta": lambda v: is_number(v, 0) and v < 1,
+    "number": is_number, "share": lambda v: is_number(v, 0, 1), "double": lambda v: isinstance(v, float) and math.isfinite(v),
+    "delta": lambda v: isinstance(v, float) and 0 <= v < 1,
     "whole": is_whole, "count": lambda v: is_whole(v, 1), "one": lambda v: repr(v) == "1", "two": lambda v: repr(v) == "2",
     "amount": is_rational, "infinite": lambda v: v == "inf", "hash": is_hash, "words": lambda v: is_text(v) and v != "",
     "seal": lambda v: is_text(v) and v[:7] == "sha256:" and is_hash(v[7:]), "object": lambda v: isinstance(v, dict),
@@ -79,7 +80,7 @@ REACHED = {**K_RULES, "largest_share?": "share", "k_of_rows?": "whole", "l?": {"
 SIGNED = [{"name": "text", "sha256": "hash"}]
 SHAPES = {
     "guarantee": {
-        "format": "words", "format_version": "two", "model": "model", "epsilon": "null|infinite|number", "delta": "delta",
+        "format": "words", "format_version": "two", "model": "model", "epsilon": "null|infinite|double", "delta": "delta",
         "accounting": "accounting", "spent": "amount|infinite", "unit": "sentence", "neighbours": "sentence", "ledger": "list",
         "parameters": "object", "domain": "null|object", "assumptions": "distinct", "seeded": "bool", "version": "text",
         "digest": "null|seal"},
@@ -148,11 +149,13 @@ def checked_guarantee(value):
     need(value["format"] == "discreet.guarantee" and all(map(is_text, value["assumptions"])), "it is not a guarantee")
     need((value["model"] == "syntactic") == (value["epsilon"] is None), "epsilon does not go with the model")
     need(value["epsilon"] in (None, "inf") or value["epsilon"] >= 0, "epsilon is negative")
+    need(value["accounting"] == "epsilon" or value["delta"] > 0, "a promise in rho needs a delta")
     if value["domain"] is not None: fits(value["domain"], SHAPES["domain"], "the declaration of columns")
     if value["model"] == "syntactic":
         facts = fits(value["parameters"], SHAPES["parameters"], "what the table keeps")
         need(("k" in facts.get("kept", {})) == ("unique" in facts.get("kept", {})), "kept states one of k and unique")
         need("reached_together" in facts or "earlier_releases" not in facts, "it has no k with its earlier releases")
+    elif value["parameters"].get("method") == "QuerySession": fits(value["parameters"].get("figures", []), ["text"], "its figures")
     return value
 def guarantee_file(data, alone=False):
     found = parsed(data)
@@ -189,6 +192,7 @@ def draw_cost(draw, unit):
     value = {name: exact(amount) for name, amount in draw.items() if name != "law"}
     need(unit == "epsilon" or "delta" not in value, "a draw with delta has no price in rho")
     need(unit == "rho" or law != "gaussian", "Gaussian noise has no price in epsilon")
+    need(law in ("flip", "privtree", "choice", "choices") or value.get(MOVES.get(law), 1) >= 1, "counts are whole numbers")
     if law not in MOVES: cost = value["epsilon"]
     elif value["scale"] == 0 or (law == "privtree" and nearest(value["scale"]) == 0): return math.inf
     elif law == "gaussian": return value["l2_squared"] * value["rows"] / (2 * value["scale"] ** 2)
@@ -229,7 +233,6 @@ def check_ledger(guarantee, say):
     spent, lines, stated = exact(guarantee["spent"]), guarantee["ledger"], guarantee["epsilon"]
     if stated is None and not lines and spent == 0: return say("ledger", NOTE, "does not apply: no privacy budget")
     try:
-        need(unit == "epsilon" or guarantee["delta"] > 0, "an account in rho needs a delta")
         total = sum(line_cost(line, unit, wrong, outside) for line in lines)
         if total != spent: wrong["ledger"].append(f"the lines cost {shown(total)}, and {shown(spent)} is stated")
         right = nearest(spent) if unit == "epsilon" else epsilon_of_rho(nearest(spent), guarantee["delta"])
@@ -252,11 +255,12 @@ def declared_unit(domain):  # its name and what is declared of it; no name for r
     good = len(names) == 1 and (unit.get("rows") == "auto" or is_whole(unit.get("rows"), 1)) and is_whole(unit.get("per_group", 1), 1)
     need(good and misfit(unit.get("group", []), ["text"]) is None, "the declared unit is damaged")
     return names[0], unit
+def objects(found): return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+def used(lines): return any("draws" in line or "external" in line or used(line.get("parts")) for line in objects(lines))
 def drawn(lines):  # label, law and rows of every draw that states rows
-    for line in (line for line in lines if isinstance(line, dict)) if isinstance(lines, list) else ():
+    for line in objects(lines):
         yield from drawn(line.get("parts"))
-        found = line.get("draws") if isinstance(line.get("draws"), list) else []
-        yield from ((line.get("label"), d.get("law"), d["rows"]) for d in found if isinstance(d, dict) and is_whole(d.get("rows")))
+        yield from ((line.get("label"), d.get("law"), d["rows"]) for d in objects(line.get("draws")) if is_whole(d.get("rows")))
 def check_words(promise):
     """Compare unit, neighbours and the rows of draws with the model and the declared unit."""
     (noun, unit), facts, model, right = declared_unit(promise["domain"]), promise["parameters"], promise["model"], "one row"
@@ -271,7 +275,7 @@ def check_words(promise):
         each = f", at most {unit['per_group']:,} per {' and '.join(unit['group'])}" if unit.get("per_group") else ""
         most = f"at most {unit['rows']:,} used{each}" if unit["rows"] != "auto" else "the number used is selected privately"
         right = f"one {noun}, with all their rows ({most})"
-    if model != "local" and model != "shuffled": need(promise["unit"] == right, f"the unit is not {right}")
+    if model not in ("local", "shuffled"): need(promise["unit"] == right, f"the unit is not {right}")
     told = NEIGHBOURS.get(model, f"add or remove {right.partition(' (')[0]}")
     need(promise["neighbours"] == told, f"the neighbours are not: {told}")
     if model != "central" or unit.get("rows", "auto") == "auto": return
@@ -336,11 +340,11 @@ class Table:  # with its promise: roles, groups, and what is counted again
         self.columns, self.promise, domain = columns, guarantee["parameters"], guarantee["domain"] or {}
         self.declared, self.unit = domain.get("columns", {}), domain.get("unit")
         self.mark, self.rows = part(self.promise, "csv").get("decimal", "."), len(next(iter(columns.values())))
-        self.required, self.reached, self.passed_on = (part(self.promise, n) for n in ("required", "reached", "kept"))
-        self.together = part(self.promise, "reached_together").get("k")
         role = {name: declared["role"] for name, declared in self.declared.items()}
         self.people = [name for name in columns if role.get(name) in ("identifier", "person")]
         if guarantee["model"] != "syntactic": return
+        self.required, self.reached, self.passed_on = (part(self.promise, n) for n in ("required", "reached", "kept"))
+        self.together = part(self.promise, "reached_together").get("k")
         self.kept = [name for name in self.passed_on.get("columns", []) if name in columns]
         self.listed, by_role = self.promise.get("quasi_identifiers", []), [n for n in role if role[n] == "quasi-identifier"]
         secret = [*part(self.reached, "l"), *part(self.reached, "t")]
@@ -359,7 +363,7 @@ class Table:  # with its promise: roles, groups, and what is counted again
         return found
     def check_columns(self):
         need(not self.unlisted, f"quasi-identifiers that the promise leaves out: {', '.join(self.unlisted)}")
-        shows, rows = self.shown_by(self.quasi), self.promise.get("rows", self.rows)
+        shows, rows = self.shown_by([n for n in self.quasi if n in self.declared]), self.promise.get("rows", self.rows)
         odd = set(self.columns) - {*shows} - ({*self.sensitive, *self.kept, *self.people} & set(self.declared))
         need(not odd, f"columns that are not declared, or have no role: {', '.join(sorted(odd))}")
         need(self.rows == rows, f"it has {self.rows} rows, and {rows} are stated")
@@ -485,9 +489,14 @@ def l_of(tables, kind, least):
     if kind == "entropy": return min(math.exp(-sum(n / sum(g) * math.log(n / sum(g)) for n in g)) for g in counts)
     rests = [sum(group[max(int(least or 1) - 1, 0) :]) for group in counts]
     return max(group[0] / rest if rest else math.inf for group, rest in zip(counts, rests))
-def used(lines):
-    found = (line for line in lines if isinstance(line, dict)) if isinstance(lines, list) else ()
-    return any("draws" in line or "external" in line or used(line.get("parts")) for line in found)
+COUNTS = re.compile(r"""\s*select\s[^"'`]*\bcount\s*\((?!\s*distinct)""", re.I | re.A)  # SQL
+COUNT_ERRORS = re.compile(r"count\((?!distinct).*\)_std_error", re.I | re.A)
+def least_variance(promise):  # of a count that is right on average, at this price (Hammersley, Chapman, Robbins)
+    (_, unit), spent = declared_unit(promise["domain"]), nearest(exact(promise["spent"]))
+    rows, most = unit.get("rows", "auto"), (objects([promise["parameters"].get("weight")]) or [{}])[0].get("most")
+    moved = (1 if rows == "auto" else min(rows, unit.get("per_group") or rows)) * (float(most) if is_number(most) else 1.0)
+    if not 0 < spent < 300: return 0.0 if spent else math.inf
+    return moved * moved / (math.expm1(2 * spent) if promise["accounting"] == "rho" else 4 * math.sinh(spent / 2) ** 2)
 def check_table(columns, guarantee):  # each is declared, and those which name people hold hashes
     need(guarantee["domain"] is not None, "no columns are declared")
     table, hashed = Table(columns, guarantee), guarantee["parameters"].get("identifiers") == "hash"
@@ -497,8 +506,12 @@ def check_table(columns, guarantee):  # each is declared, and those which name p
     else:
         more = set(columns) - set(table.declared)
         if table.promise.get("method") == "QuerySession":  # figures, and ends of bins
-            stated = fits(table.promise.get("figures", []), ["text"], "its figures")
+            stated = table.promise.get("figures", [])
             more -= {n for n in stated if all(c is None or is_figure(c, table.mark) for c in columns.get(n, ()))}
+            single, least = COUNTS.match(str(table.promise.get("query"))), least_variance(guarantee) * (1 - 1e-9)
+            for name in [n for n in stated if COUNT_ERRORS.fullmatch(n) or (single and n == "std_error")]:
+                errors = [decimal_key(c or "", table.mark) for c in columns.get(name, ())]
+                need(all(e is None or e * e >= least for e in errors), f"{name} is smaller than any noise of the price")
         need(not more, "a column is not declared")
         need(used(guarantee["ledger"]) or not table.rows, "rows were released, and no line of the ledger was used")
     return f"{table.rows} rows; all {len(columns)} columns are declared"
@@ -778,6 +791,7 @@ class Verdict:
         self.promises.append({"file": name, "promise": said, "digest": digest, "nothing": nothing(promise)})
         self.attempt(name, "ledger", check_ledger, promise, lambda *words: self.say(name, *words))
         self.check_seed(name, promise["seeded"], '"external": ' in json.dumps(promise["ledger"]))
+        if not (alone or file.beside or used(promise["ledger"])): self.say(name, "ledger", CONTRADICTED, "no line of it was used")
         if alone: self.say(name, "seal", NOT_CHECKED, "the sealed file is not next to it")
         elif file.beside is None: self.say(name, "checksum", HOLDS, "it is identical to the file that was written")
         elif seal(promise, data) == promise["digest"]: self.say(name, "seal", HOLDS, "the table matches the seal")
@@ -903,10 +917,10 @@ def amount(rule):
     more = [worded(v) if n == "kind" else f"{n}: {worded(v)}" for n, v in rule.items() if n not in ("least", "most")]
     return " ".join(f"{rule[n]:g}" for n in ("least", "most") if is_number(rule.get(n))) + (f" ({', '.join(more)})" if more else "")
 def sentence(promise):
-    unit, rules = promise["unit"], part(promise["parameters"], "required")
+    unit = promise["unit"]
     if nothing(promise): return "nothing: no k, l or t, and no differential privacy."
     if promise["model"] == "syntactic":
-        rules = [f"{n} = {amount(v)}" for n, v in rules.items() if v is not None]
+        rules = [f"{n} = {amount(v)}" for n, v in part(promise["parameters"], "required").items() if v is not None]
         names = promise["parameters"].get("quasi_identifiers", [])
         by = ", ".join(map(called, names[:12])) + f" and {len(names) - 12} more" * (len(names) > 12)
         by = f" Groups are formed by {by}." if names else ""

@@ -16,6 +16,8 @@ import pytest
 import discreet as dc
 from discreet.core import Guarantee
 from discreet.evaluation.promises import misstated
+from discreet.reporting import verify
+from discreet.synopses import refine
 from evidence_damage import independent
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -187,3 +189,19 @@ def test_a_level_that_follows_from_a_density_is_not_checkable() -> None:
     square = dc.Domain.box([0, 0], [8, 8])
     made = dc.metric.ElasticLaplace(2, 10, square, density=np.ones((8, 8)), cells=64, scaling="none")
     assert [text[:13] for text in misstated(made.fit().guarantee_)] == ["not checkable"]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("unit", ["row", dc.Person("who", rows=4), dc.Person("who", rows=5, group="sex", per_group=2)])
+@pytest.mark.parametrize(
+    "budget",
+    [{"epsilon": 0.2}, {"epsilon": 9}, {"epsilon": 1, "n_rows": 80}, {"epsilon": None, "rho": 0.1, "delta": 1e-6}],
+)
+def test_no_release_is_surer_than_its_price_allows(weighted: bool, unit: Any, budget: Facts, tmp_path: Path) -> None:
+    columns: dict[str, Any] = {**({} if unit == "row" else {"who": {"role": "person"}}), **COLUMNS}
+    columns |= {"times": {"bounds": [0, 40], "role": "weight"}} if weighted else {}
+    table = pa.table({name: ({"times": [8.0] * 80} | ROWS)[name] for name in columns})
+    made = dc.GridSynopsis(**budget, rule=2, domain=dc.Domain(columns, unit=unit)).fit(table).synopsis_
+    for each in (made, refine.consistent(made)):
+        each.save(tmp_path / "s.parquet", overwrite=True)
+        assert verify([tmp_path / "s.parquet"]).code == 0

@@ -368,3 +368,14 @@ def test_every_column_is_named_and_categories_with_commas_are_quoted(folder, tmp
     page = (tmp_path / "r.html").read_text()
     assert "columns: c0, c1, c2, c3, c4, c5, c6, c7, c8<" in page
     assert "&#34;a, b&#34;, c" in page
+
+
+@pytest.mark.parametrize("total", [-38.0, 7.0, 400.0])
+def test_the_page_states_the_interval_that_is_answered(folder, tmp_path, total):
+    """Noise may make the number of rows negative: the interval then ends lower, as `discreet ask` says."""
+    made = dc.Synopsis.load(folder / "s.parquet").replace(total=total, total_variance=4700.0)
+    made.save(tmp_path / "s.parquet")
+    write_report(tmp_path / "s.parquet", tmp_path / "r.html")
+    low, high = made.count().interval(0.95)
+    said = f"about {max(total, 0):,.0f} rows (95 % interval {low:,.0f} to {high:,.0f})"
+    assert said in (tmp_path / "r.html").read_text()

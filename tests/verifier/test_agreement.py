@@ -20,6 +20,7 @@ from chromium_browser import opened
 from command_line import output, printed
 from discreet import Account, Domain, GridSynopsis, Person
 from discreet.anonymity import DensityTree
+from discreet.core import Guarantee
 from discreet.metric import NDLaplace
 from discreet.reporting import verify
 from evidence_damage import PLACE, Case, PageProgram, compare, damaged, given_files, independent, reseal
@@ -38,7 +39,7 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> list[Base]:
 
 def test_it_is_one_short_file_that_needs_the_standard_library_alone() -> None:
     text = PLACE.read_text(encoding="utf-8")
-    assert len(text.splitlines()) < 972
+    assert len(text.splitlines()) < 986
     tree = ast.parse(text, feature_version=(3, 9))
     named = {n.module if isinstance(n, ast.ImportFrom) else a.name for n in ast.walk(tree)
              if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names}  # fmt: skip
@@ -270,11 +271,16 @@ def test_a_row_without_a_hash_is_no_further_person(tmp_path: Path) -> None:
 
 def judged(base: Base, folder: Path, change: Any = None, account: str | None = None) -> tuple[int, list[str]]:
     """Change the parameters of a table, seal it again, and ask all programs."""
+    return judged_whole(base, folder, change and (lambda facts: change(facts["parameters"])), account)
+
+
+def judged_whole(base: Base, folder: Path, change: Any = None, account: str | None = None) -> tuple[int, list[str]]:
+    """Change the guarantee of a table, seal it again, and ask all programs."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(base.folder, folder)
     if change is not None:
         facts = json.loads((folder / "safe.csv.guarantee.json").read_bytes())
-        change(facts["parameters"])
+        change(facts)
         reseal(folder / "safe.csv.guarantee.json", facts)
         (folder / "safe.csv.signature.json").unlink(missing_ok=True)
     return agreed(Case(folder, ["safe.csv"], None, account, [], [], []))
@@ -375,3 +381,103 @@ def test_a_note_about_a_withdrawal_is_none(bases: list[Base], tmp_path: Path) ->
     for text, code in (("withdrawn (was only the draft)", 0), ("withdrawn", 1), ("withdrawn by mistake", 1)):
         account.annotate(1, text)
         assert (agreed(case)[0], account.entries[0].withdrawn) == (code, bool(code))
+
+
+@pytest.fixture(scope="module")
+def answer(tmp_path_factory: pytest.TempPathFactory) -> Base:
+    """Answers of a session: sums and counts by town, with their standard errors."""
+    folder = tmp_path_factory.mktemp("asked") / "answer"
+    folder.mkdir()
+    rows = "".join(f"{('Ash', 'Birch')[i % 2]},{20 + i % 50}\n" for i in range(300))
+    (folder.parent / "people.csv").write_text("town,age\n" + rows, encoding="utf-8")
+    schema = '[columns.town]\ncategories = ["Ash", "Birch"]\n[columns.age]\nbounds = [17, 90]\nkind = "integer"\n'
+    (folder.parent / "schema.toml").write_text(schema, encoding="utf-8")
+    asked = "SELECT town, SUM(age), COUNT(*) FROM t GROUP BY town"
+    output("query", folder.parent / "people.csv", asked, "--schema", folder.parent / "schema.toml",
+           "--epsilon", 1, "-o", folder / "safe.csv")  # fmt: skip
+    return Base(folder, ("safe.csv",))
+
+
+def _cheaper(facts: dict[str, Any], *, moves: int = 1, scale: int = 1) -> None:
+    """State a hundredth of the price, for noise on smaller counts or with a larger scale."""
+    for line in facts["ledger"]:
+        line["amount"] = str(Fraction(line["amount"]) / 100)
+        for draw in line["draws"]:
+            draw["l1"], draw["scale"] = str(Fraction(draw["l1"]) / moves), str(Fraction(draw["scale"]) * scale)
+    facts["spent"] = str(Fraction(facts["spent"]) / 100)
+    facts["epsilon"] = float(Fraction(facts["spent"]))
+
+
+def _empty(facts: dict[str, Any]) -> None:
+    facts.update(ledger=[], spent="0", epsilon=0.0)
+
+
+def _selected(facts: dict[str, Any]) -> None:
+    draws = [{"law": "selection", "epsilon": "1/1000"}]
+    line = {"label": "count", "amount": "1/1000", "kind": "sequential", "draws": draws}
+    facts.update(ledger=[line], spent="1/1000", epsilon=0.001)
+
+
+_CHEAPER = [
+    (_empty, "the ledger is empty"),
+    (lambda facts: _cheaper(facts, moves=100), "states noise for less than one"),
+    (lambda facts: _cheaper(facts, scale=100), "than any noise of the stated price"),
+    (_selected, "than any noise of the stated price"),
+]
+
+
+@needs_node
+@pytest.mark.parametrize(("change", "said"), _CHEAPER)
+def test_answers_are_not_surer_than_their_price_allows(answer: Base, tmp_path: Path, change: Any, said: str) -> None:
+    assert judged_whole(answer, tmp_path / "here") == (0, [])
+    code, wrong = judged_whole(answer, tmp_path / "here", change)
+    assert code == 1
+    assert any(said in text for text in wrong), wrong
+
+
+@needs_node
+@pytest.mark.parametrize(("change", "said"), _CHEAPER)
+def test_a_synopsis_is_not_surer_than_its_price_allows(tmp_path: Path, change: Any, said: str) -> None:
+    """Programs that do not read its numbers see sensitivities below one and a ledger without draws."""
+    made = GridSynopsis(epsilon=1, domain={"age": (0, 100)}).fit(pa.table({"age": [30.0] * 500})).synopsis_
+    facts = made.guarantee.to_dict()
+    change(facts)
+    parts = {name: getattr(made, name) for name in made.parts}
+    type(made)(made.domain, guarantee=Guarantee.from_dict(facts), **parts).save(tmp_path / "s.parquet")
+    ours = verify([tmp_path / "s.parquet"])
+    assert any(said in a.detail for a in ours.answers if a.result == "contradicted"), ours.answers
+    seen = 1 if "ledger" in said or "less than one" in said else 2
+    case = Case(tmp_path, ["s.parquet"], None, None, [], [], [])
+    wrong, theirs, _ = compare(case)
+    page = PageProgram()
+    assert not [*wrong, *page.differences(case, theirs)]
+    page.close()
+    assert (ours.code, theirs["code"]) == (1, seen)
+
+
+def _deleted(facts: dict[str, Any]) -> None:
+    del facts["domain"]["columns"]["age"]
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("kind", "change", "code"),
+    [
+        ("kept", lambda facts: facts["assumptions"].append(2), 1),
+        ("kept", lambda facts: facts.update(delta=0), 1),
+        ("kept", lambda facts: facts.update(accounting="rho"), 1),
+        ("kept", _deleted, 1),
+        ("answer", lambda facts: facts.update(delta=0), 1),
+        ("answer", lambda facts: facts.update(epsilon=1), 1),
+        ("answer", lambda facts: facts["assumptions"].append(False), 1),
+        ("answer", lambda facts: facts["parameters"].update(figures=True), 1),
+        ("answer", lambda facts: facts["parameters"].update(figures=None), 1),
+        ("answer", lambda facts: facts["parameters"].update(figures=["few", 1]), 1),
+        ("answer", lambda facts: facts["parameters"].update(required="k", kept=[], reached=0, quasi_identifiers=1), 0),
+    ],
+)
+def test_forms_that_the_format_states_are_asked_for_by_all(
+    bases: list[Base], answer: Base, tmp_path: Path, kind: str, change: Any, code: int
+) -> None:
+    base = next(b for b in [*bases, answer] if b.folder.name == kind)
+    assert judged_whole(base, tmp_path / "here", change)[0] == code

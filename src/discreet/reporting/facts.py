@@ -225,7 +225,7 @@ def _synopsis(synopsis: Synopsis) -> dict[str, Any]:
     facts = {
         "leaves": synopsis.n_leaves,
         "rows": max(synopsis.total, 0.0),
-        "rows_std_error": float(np.sqrt(synopsis.total_variance)),
+        "rows_interval": synopsis.count().interval(0.95),
         "box_rows": float(synopsis.weights.sum()),
         # Rows of a model have no noise of their own.
         "box_rows_std_error": 0.0 if synopsis.modelled else float(np.sqrt(synopsis.variances.sum())),

@@ -29,7 +29,15 @@ from discreet.core import (
 )
 from discreet.engines import PARQUET
 from discreet.errors import DataSourceError, DiscreetError, FormatError
-from discreet.evaluation.promises import broken_facts, misshapen, misstated, recount, undeclared
+from discreet.evaluation.promises import (
+    broken_facts,
+    least_variance,
+    misshapen,
+    misstated,
+    recount,
+    too_sure,
+    undeclared,
+)
 from discreet.local import Counts, FlippedBitmap, Reports
 from discreet.local.wire import REPORTS, messages
 from discreet.reporting.artifacts import as_written, kind_of, known_dialect, read_released
@@ -173,6 +181,20 @@ def _synopsis(path: Path, found: Findings) -> None:
         found.add("content", None, text)
     finite = np.isfinite(made.weights).all() and (made.variances >= 0).all()
     found.add("weights", bool(finite), "all weights and variances are numbers")
+    _drawn(made.guarantee, found)
+    spreads = made.variances[:0] if made.modelled else made.variances  # rows of a model have no noise of their own
+    # With a declared number of rows, each count is known from itself and from all others.
+    least = least_variance(made.guarantee) * (1 - 1e-9) / (1 if made.total_variance else 2)
+    noisy = np.append(spreads, made.total_variance)
+    if ((noisy > 0) & (noisy < least)).any() or (least > 0 and len(spreads) > 1 and not spreads.any()):
+        found.add("weights", False, "a count has a smaller variance than any noise of the stated price")
+
+
+def _drawn(promise: Guarantee, found: Findings) -> None:
+    """Check that something was drawn for what was released."""
+    if not any(line.draws or line.external for top in promise.ledger for _, line in top.walk()):
+        said = "no line of the ledger was used" if promise.ledger else "the ledger is empty"
+        found.add("ledger", False, f"rows were released, but {said}")
 
 
 def _ledger(promise: Guarantee, found: Findings) -> None:
@@ -250,10 +272,8 @@ def _table(path: Path, data: bytes, promise_data: bytes, found: Findings) -> Non
         _columns(table, promise, promise.domain, found)
     else:
         found.add("domain", False, "the promise declares no columns, so the content of the table cannot be checked")
-    drawn = any(line.draws or line.external for top in promise.ledger for _, line in top.walk())
-    if promise.model != "syntactic" and table.num_rows and not drawn:
-        said = "no line of the ledger was used" if promise.ledger else "the ledger is empty"
-        found.add("ledger", False, f"rows were released, but {said}")
+    if promise.model != "syntactic" and table.num_rows:
+        _drawn(promise, found)
     if promise.model == "syntactic":
         try:
             counted = recount(as_written(path, table), promise)
@@ -283,7 +303,9 @@ def _counted(found: Mapping[str, Any]) -> str:
 
 def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Findings) -> None:
     """Check that all columns are declared, and that bounded numbers are within their bounds."""
-    wrong, labels, odd = undeclared(table, promise, domain), legend_of(found), list[str]()
+    wrong, labels, odd = undeclared(table, promise, domain) + too_sure(table, promise), legend_of(found), list[str]()
+    listed = promise.parameters.get("quasi_identifiers")
+    listed = listed if isinstance(listed, list) else []
     free = promise.model in ("metric", "local") and promise.parameters.get("remap") not in _BOUNDED
     for column in domain:
         if column.name not in table.column_names:
@@ -291,13 +313,13 @@ def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Finding
         values = table[column.name].to_pylist()
         if promise.model != "syntactic" and isinstance(column, Categorical):
             known = {category_text(c): None for c in column.categories}
-            if column.name in promise.parameters.get("quasi_identifiers", ()):  # drawn rows print cells
+            if column.name in listed:  # drawn rows print cells
                 cells = read_sets(table[column.name], list(known), labels.get(column.name))
                 unknown = not cells.members.any(axis=1).all()
             else:
                 unknown = any(v is not None and category_text(v) not in known for v in values)
             odd += [f"column {column.name!r} holds a value that is not declared"] * unknown
-        elif promise.model != "syntactic" and column.name not in promise.parameters.get("quasi_identifiers", ()):
+        elif promise.model != "syntactic" and column.name not in listed:
             read = [reader_of(column)(v) for v in values if v is not None]
             numbers = [v for v in read if v is not None and math.isfinite(v)]
             if not free and any(not column.low <= v <= column.high for v in numbers):

@@ -133,6 +133,8 @@ class Guarantee:
         # Through JSON and back: what cannot be written down cannot be promised, and no array can be kept by accident.
         object.__setattr__(self, "parameters", MappingProxyType(_plain("parameters", dict(self.parameters))))
         stated = [*self.assumptions, *(() if self.domain is None else self.domain.source.stated)]
+        if not all(isinstance(each, str) for each in stated):
+            raise InvalidType("assumptions", stated, "texts", 'assumptions=["the bounds are public"]')
         object.__setattr__(self, "assumptions", tuple(dict.fromkeys(_plain("assumptions", stated))))
 
     @classmethod

@@ -122,7 +122,7 @@ def undeclared(table: pa.Table, guarantee: Guarantee, domain: Domain) -> list[st
     known = {*domain.names, *(name for columns in shown.values() for name in columns)}
     if guarantee.model == "central" and facts.get("method") == "QuerySession":  # figures, and ends of bins
         texts = (pa.string(), pa.large_string())
-        known |= {n for n in table.column_names if n in list(facts.get("figures") or ()) and table[n].type not in texts}
+        known |= {n for n in facts.get("figures", ()) if n in table.column_names and table[n].type not in texts}
     wrong = [f"column {n!r} is not declared" for n in table.column_names if n not in known]
     for name in table.column_names:
         if name not in domain.names or domain.column(name).role not in NAMING:
@@ -275,10 +275,12 @@ _NEEDED = {"kept": ("columns",), "k_by_columns": ("least", "columns"), "reached_
 
 def misshapen(facts: Mapping[str, Any], *, syntactic: bool) -> str:
     """Return the name of a fact whose form is wrong; empty if all are right."""
+    asked = facts.get("method") == "QuerySession"
     for name, value in facts.items():
         if not _plain(value) or not _plain(name):
             return str(name).encode("ascii", "backslashreplace").decode()
-        if syntactic and not _fits(value, _SHAPE.get(name), name):
+        shape = _SHAPE.get(name) if syntactic else [_text] if asked and name == "figures" else None
+        if not _fits(value, shape, name):
             return name
     return "reached_together" if syntactic and "reached_together" not in facts and "earlier_releases" in facts else ""
 

@@ -2,14 +2,21 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+import pyarrow as pa
 
 from discreet.core import NEIGHBOURS, ROW, Guarantee, Person, persons, plural
 from discreet.metric import restated
 
 #: The line that chooses how many rows of a person are used, and selections of words, count persons.
 _OF_PERSONS = ("rows per person", "choice")
+#: Laws of noise on whole numbers, which one row moves by 1 or not at all.
+_WHOLE = ("laplace", "gaussian", "max-norm", "isotropic")
+#: A statement that asks for a count of rows, and the standard errors of such counts among other figures.
+_COUNTS = re.compile(r"""\s*select\s[^"'`]*\bcount\s*\((?!\s*distinct)""", re.IGNORECASE)
+_COUNT_ERRORS = re.compile(r"count\((?!distinct).*\)_std_error", re.IGNORECASE)
 
 
 def misstated(promise: Guarantee) -> list[str]:
@@ -45,9 +52,13 @@ def _misstated(promise: Guarantee) -> Iterator[str]:
     if promise.model == "syntactic":
         yield from _counted(promise)
     unit = None if promise.domain is None else promise.domain.unit
+    lines = [line for top in promise.ledger for _, line in top.walk()]
+    for line in lines:
+        if any(draw.law in _WHOLE and draw.moves < 1 for draw in line.draws):
+            yield f"the ledger line {line.label!r} states noise for less than one, and counts are whole numbers"
     if promise.model == "central" and isinstance(unit, Person):
         copies = int(promise.parameters.get("weight", {}).get("units", 1))
-        for _, line in (found for top in promise.ledger for found in top.walk()):
+        for line in lines:
             for draw in line.draws:
                 squares = draw.law == "gaussian"
                 least = unit.l2_squared() * copies**2 if squares else unit.l1 * copies
@@ -88,3 +99,42 @@ def _counted(promise: Guarantee) -> Iterator[str]:
     changed = str(facts.get("output")).startswith("changed")
     if named and not changed and (facts.get("required") or {}).get("k") is not None and "k_counts" not in facts:
         yield f"the declaration names persons by column {named[0]!r}, and k counts rows"
+
+
+def least_variance(promise: Guarantee) -> float:
+    """Return a variance below which no count can be that is right on average and costs what a guarantee states.
+
+    One more person with m rows raises a count by m. The χ² divergence of what is released then is at most
+    (e^ε - 1)² e^-ε, or e^(2ρ) - 1, and the variance at least m² over it (Hammersley, Chapman, Robbins). Laplace noise
+    has twice that, or more.
+
+    Examples
+    --------
+    >>> least_variance(Guarantee("central"))  # nothing was spent
+    inf
+    """
+    unit, spent = None if promise.domain is None else promise.domain.unit, float(promise.spent.exact)
+    rows = 1
+    if isinstance(unit, Person) and unit.rows != "auto":
+        rows = min(unit.rows, unit.per_group or unit.rows)
+    weight = promise.parameters.get("weight")
+    most = weight.get("most") if isinstance(weight, Mapping) else 1
+    moved = rows * float(min(most, 1e300) if isinstance(most, (int, float)) else 1)
+    if not 0 < spent < 300:
+        return 0.0 if spent else math.inf
+    apart = math.expm1(2 * spent) if promise.accounting == "rho" else 4 * math.sinh(spent / 2) ** 2
+    return moved * moved / apart
+
+
+def too_sure(table: pa.Table, promise: Guarantee) -> list[str]:
+    """Return messages for counts of rows in an answer with standard errors below those of any noise of the price."""
+    facts, wrong = promise.parameters, []
+    if promise.model == "syntactic" or facts.get("method") != "QuerySession":
+        return []
+    single, least = _COUNTS.match(str(facts.get("query"))), least_variance(promise) * (1 - 1e-9)
+    for name in [n for n in facts.get("figures", ()) if n in table.column_names]:
+        if _COUNT_ERRORS.fullmatch(name) or (single and name == "std_error"):
+            errors = [v for v in table[name].to_pylist() if isinstance(v, (int, float))]
+            if any(v * v < least for v in errors):
+                wrong.append(f"column {name!r} has a smaller error than any noise of the stated price")
+    return wrong

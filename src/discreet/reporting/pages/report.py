@@ -152,9 +152,8 @@ def _released(facts: dict[str, Any]) -> Answer:
     lines = []
     if "leaves" in release:
         headline = counted.headline(release, len(named))
-        rows, error = release["rows"], noise_width(0.95) * release["rows_std_error"]
-        span = f"{max(rows - error, 0.0):,.0f} to {rows + error:,.0f}"
-        size = f"about {rows:,.0f} rows (95 % interval {span})"
+        low, high = release["rows_interval"]
+        size = f"about {release['rows']:,.0f} rows (95 % interval {low:,.0f} to {high:,.0f})"
         if "handed_out" in release:
             lines.append(("", f"drawn from: {headline[:1].lower()}{headline[1:]}"))
             headline, size = f"{release['handed_out']:,} synthetic rows", f"the model counts {size}"
