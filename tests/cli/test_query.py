@@ -194,7 +194,7 @@ def test_the_same_query_returns_the_paid_answer(
     assert again["note"] == first["note"] == "Of the rows used: at most 4 per person, and none without an id."
     assert again["account"] == {**first["account"], "repeated": True}
     assert all(file.read_bytes() == held for file, held in files.items() if file.name != "t.csv")
-    assert "Nothing was spent: this is entry 1 again" in " ".join(printed(capsys, *words).split())
+    assert "the data were not read again: this is entry 1 again" in " ".join(printed(capsys, *words).split())
     assert exit_code("verify", tmp_path / name, "--account", tmp_path / "a.account") == 0
     (tmp_path / "t.csv").write_bytes(files[tmp_path / "t.csv"])
     assert json.loads(printed(capsys, *words, "--fresh", "--json"))["account"]["spent"] == 2

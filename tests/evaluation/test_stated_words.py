@@ -169,7 +169,7 @@ def test_older_promises_agree_with_themselves(path: Path) -> None:
         dc.metric.NDLaplace(epsilon=1, domain={"x": (0, 3), "y": (5, 9)}, scaling=[[1, 0.3], [0.2, 2]]),
         dc.metric.NDLaplace(epsilon=1, radius=30, domain={"day": DAYS, "pay": (0, 9.5)}, scaling="none", remap="clip"),
         dc.metric.NDLaplace(epsilon=1, radius=0.2, domain={"day": DAYS, "pay": (0, 9.5)}, remap="grid"),
-        dc.metric.NDLaplace(epsilon=1e-9, radius=0.2, domain={"pay": (0, 9.5)}),
+        dc.metric.NDLaplace(epsilon=1e-7, radius=0.2, domain={"pay": (0, 9.5)}),
         dc.metric.SphericalLaplace(epsilon=0.7, domain={"lon": (0, 90), "lat": (40, 50)}, step=0.01, remap="grid"),
         dc.metric.SphericalLaplace(
             epsilon=float("inf"), domain={"o": (9, 80), "n": (-50, -40)}, latitude="n", longitude="o"
