@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 
 from discreet.core.arrays import FloatArray, IntArray
 
-#: Codes of a pattern, and signs of one of them, at most.
-MOST, LONGEST = 2**20, 64
+#: Codes of a pattern, signs of one of them, and of all together, at most.
+MOST, LONGEST, SIGNS = 2**20, 64, 2**24
 #: What the parts of a parsed regular expression stand for.
 _PARTS: dict[str, Any] = {
     "LITERAL": lambda c: [chr(c)], "RANGE": lambda ends: map(chr, range(ends[0], ends[1] + 1)), "AT": lambda _: [""],
@@ -140,7 +140,8 @@ def _texts(parsed: Iterable[Any]) -> list[str]:
         else:
             parts = list(_PARTS[kind](held))
         longest += max(map(len, parts))
-        if len(found) * len(parts) > MOST or longest > LONGEST:
+        made = len(found) * len(parts)
+        if made > MOST or longest > LONGEST or made * longest > SIGNS:
             raise OverflowError
         tails = [tail + part for part in parts]
         # What has one text waits for the next choice: a million codes do not grow by one sign at a time.
