@@ -489,13 +489,13 @@ def l_of(tables, kind, least):
     if kind == "entropy": return min(math.exp(-sum(n / sum(g) * math.log(n / sum(g)) for n in g)) for g in counts)
     rests = [sum(group[max(int(least or 1) - 1, 0) :]) for group in counts]
     return max(group[0] / rest if rest else math.inf for group, rest in zip(counts, rests))
-COUNTS = re.compile(r"""\s*select\s[^"'`]*\bcount\s*\((?!\s*distinct)""", re.I | re.A)  # SQL
+COUNTS = re.compile(r"""\s*select\s(?:(?!--|/\*)[^"'`])*\bcount\s*\((?!\s*distinct)""", re.I | re.A)  # SQL
 COUNT_ERRORS = re.compile(r"count\((?!distinct).*\)_std_error", re.I | re.A)
 def least_variance(promise):  # of a count that is right on average, at this price (Hammersley, Chapman, Robbins)
     (_, unit), spent = declared_unit(promise["domain"]), nearest(exact(promise["spent"]))
     rows, most = unit.get("rows", "auto"), (objects([promise["parameters"].get("weight")]) or [{}])[0].get("most")
     moved = (1 if rows == "auto" else min(rows, unit.get("per_group") or rows)) * (float(most) if is_number(most) else 1.0)
-    if not 0 < spent < 300: return 0.0 if spent else math.inf
+    if not 1e-100 < spent < 300: return 0.0 if spent > 1 else math.inf
     return moved * moved / (math.expm1(2 * spent) if promise["accounting"] == "rho" else 4 * math.sinh(spent / 2) ** 2)
 def check_table(columns, guarantee):  # each is declared, and those which name people hold hashes
     need(guarantee["domain"] is not None, "no columns are declared")

@@ -181,7 +181,8 @@ def test_the_same_query_returns_the_paid_answer(
     visits: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     by = "ward, again, came, age, cost, level"
-    words = ["query", visits[0], f"SELECT {by}, COUNT(*), AVG(age) FROM t GROUP BY {by}", *visits[1:]]
+    words = ["query", visits[0], f"SELECT {by}, COUNT(*), AVG(age) FROM t GROUP BY {by}"]
+    words += visits[1:]
     words += ["--bins", "came=quarter", "--bins", "age=0,20,50", "--bins", "cost=2", "-o", tmp_path / name]
     page = ["--report", tmp_path / "x.html"]
     first = json.loads(printed(capsys, *words, *page, "--json"))
@@ -205,24 +206,18 @@ def test_the_same_query_returns_the_paid_answer(
     assert float(dc.Account(tmp_path / "a.account").remaining) == 1
 
 
+@pytest.mark.parametrize("public", ["w.csv", "w"])
 def test_an_answer_by_another_public_table_is_another_answer(
-    visits: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    visits: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str], public: str
 ) -> None:
-    query = "SELECT floor, COUNT(*) FROM t LEFT JOIN w USING (ward) GROUP BY floor"
-    words = [
-        "query",
-        visits[0],
-        f"{query} LIMIT 0",
-        *visits[1:],
-        "--table",
-        f"w={tmp_path / 'w.csv'}",
-        "-o",
-        tmp_path / "a.csv",
-    ]
-    (tmp_path / "w.csv").write_text("ward,floor\nash,1\nbirch,2\n")
+    (tmp_path / "w").mkdir()
+    file = tmp_path / public if public == "w.csv" else tmp_path / public / "part.csv"
+    query = "SELECT floor, COUNT(*) FROM t LEFT JOIN w USING (ward) GROUP BY floor LIMIT 0"
+    words = ["query", visits[0], query, *visits[1:], "--table", f"w={tmp_path / public}", "-o", tmp_path / "a.csv"]
+    file.write_text("ward,floor\nash,1\nbirch,2\n")
     printed(capsys, *words)
     assert "Nothing was spent" in printed(capsys, *words)
-    (tmp_path / "w.csv").write_text("ward,floor\nash,3\nbirch,4\n")
+    file.write_text("ward,floor\nash,3\nbirch,4\n")
     assert "could not be made again" in printed(capsys, *words, code=2)
 
 

@@ -50,7 +50,7 @@ def test_a_statement_buys_what_the_question_buys(query: str, ask: Any) -> None:
 
 def test_several_figures_share_the_price_and_joins_are_those_of_a_database() -> None:
     query = (
-        "SELECT region, COUNT(*) AS n, SUM(people) AS people, AVG(LEAST(pay, 400)) AS pay FROM t "
+        "SELECT region, COUNT(*) AS n, SUM(people) AS people, AVG(LEAST(pay, 400)) AS paid FROM t "
         "LEFT JOIN w ON t.town = w.name WHERE town IS NOT NULL AND (region = 'south' OR people IS NULL OR pay < 50) "
         "GROUP BY region"
     )
@@ -61,7 +61,7 @@ def test_several_figures_share_the_price_and_joins_are_those_of_a_database() -> 
     found = session().sql(query.replace("LEAST(pay, 400)", "pay"), tables={"w": PUBLIC}, epsilon=math.inf)
     for row in found.to_arrow().to_pylist():
         true = [float(v or 0) for v in wanted[row["region"]]]
-        assert [row[name] for name in ("n", "people", "pay")] == pytest.approx(true, rel=1e-6)
+        assert [row[name] for name in ("n", "people", "paid")] == pytest.approx(true, rel=1e-6)
     bought = session().sql("SELECT COUNT(*), AVG(pay) FROM t", epsilon=1)
     assert [float(line.amount) for line in bought.guarantee.ledger] == [0.5, 0.5]
     assert set(bought.value) == {"count(*)", "avg(pay)"}
@@ -108,6 +108,9 @@ def test_everything_else_is_refused_and_named_and_costs_nothing() -> None:
         "SELECT COUNT(*) FROM t LIMIT 3 OFFSET 1": "OFFSET",
         "SELECT COUNT(*) FROM t LIMIT age": "LIMIT",
         "SELECT town, COUNT(*) AS town, AVG(age) FROM t GROUP BY town": "AS",
+        "SELECT AVG(age) AS age, COUNT(*) FROM t": "AS",
+        "SELECT COUNT(*) AS age_from FROM t": "AS",
+        "SELECT age, COUNT(*) AS std_error FROM t GROUP BY age": "AS",
         "SELECT AVG(w.age) FROM t LEFT JOIN w ON town = w.name": "w.age",
         "SELECT COUNT(*) FROM t WHERE town IS NULL": "left out by the schema",
         "SELECT PERCENTILE_CONT('x') WITHIN GROUP (ORDER BY age) FROM t": "PERCENTILE_CONT",

@@ -34,8 +34,9 @@ def task_of(job: Job) -> str | None:
     facts = [job.kind, str(job.table(job.data)), "" if declared is None else declared.to_toml(), asked]
     # Other groups, or other public tables, make another table.
     named = [*job.parameters.get("hierarchy", {}).values(), *job.parameters.get("tables", {}).values()]
-    groups = [job.place(file) for file in named]
-    facts += [hashlib.sha256(file.read_bytes()).hexdigest() for file in groups if file.is_file()]
+    places = [job.place(file) for file in named]
+    files = [file for place in places for file in (sorted(place.rglob("*")) if place.is_dir() else [place])]
+    facts += [hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()]
     return "sha256:" + hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
 
 

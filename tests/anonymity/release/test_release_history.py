@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import pickle
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 import discreet as dc
 from command_line import printed
 from discreet.anonymity import DensityTree, Generalization, Mondrian, ReleaseHistory
+from discreet.core import Guarantee
 from discreet.errors import FormatError, InvalidArgument
 from discreet.jobs import Job
 from support.joined_tables import Person, together
@@ -135,6 +137,43 @@ def test_a_table_that_cannot_be_deleted_still_counts(tmp_path: Path) -> None:
     assert len(history.entries) == 1
     target.rmdir()
     assert history.withdraw(target) == 1
+
+
+def test_only_the_table_of_a_release_is_deleted_by_its_withdrawal(tmp_path: Path) -> None:
+    history, target = ReleaseHistory(tmp_path / "h"), tmp_path / "safe.csv"
+    promise = tmp_path / "safe.csv.guarantee.json"
+    released(tree(), history, target)
+    target.rename(tmp_path / "moved.csv")
+    promise.rename(tmp_path / "moved.csv.guarantee.json")
+    target.write_text("another file")
+    released(mondrian(), ReleaseHistory(tmp_path / "other"), tmp_path / "other.csv")
+    for _ in ("without a guarantee", "with that of another table"):
+        with pytest.raises(dc.errors.DataSourceError, match="is not the table that was released there"):
+            history.withdraw(target)
+        promise.write_bytes((tmp_path / "other.csv.guarantee.json").read_bytes())
+    assert target.exists()
+    assert len(history.entries) == 1
+    assert history.lists(tmp_path / "moved.csv", guarantee_of(tmp_path / "moved.csv"))
+    target.unlink()
+    assert history.withdraw(target) == 1
+    assert not history.lists(tmp_path / "moved.csv", guarantee_of(tmp_path / "moved.csv"))
+
+
+def test_an_entry_without_guarantees_is_known_by_its_place_also_after_a_copy(tmp_path: Path) -> None:
+    history, target = ReleaseHistory(tmp_path / "h"), tmp_path / "safe.csv"
+    release = released(tree(), history, target)
+    history._write(replace(history.entries[0], promises=()))  # as an earlier version wrote it
+    assert history.lists(target, guarantee_of(target))
+    release.save(tmp_path / "copy.parquet", form="bounds")
+    assert len(history.entries) == 1
+    assert history.lists(target, guarantee_of(target))
+    assert history.lists(tmp_path / "copy.parquet", guarantee_of(tmp_path / "copy.parquet"))
+    assert not history.lists(tmp_path / "elsewhere.csv", guarantee_of(target))
+
+
+def guarantee_of(table: Path) -> str:
+    """Return the digest of the guarantee next to a table."""
+    return str(Guarantee.from_json(Path(f"{table}.guarantee.json").read_bytes()).digest)
 
 
 def test_a_withdrawal_that_is_killed_leaves_a_release_that_counts(

@@ -164,10 +164,12 @@ class ReleaseHistory:
         return [entry for entry in self._all() if not self._mark(entry).exists()]
 
     def lists(self, place: str | Path, promise: str | None) -> bool:
-        """Return whether a table at this place, with a guarantee of this digest, is a release that counts."""
-        # An entry of an earlier version names no guarantees.
-        found = [entry for entry in self.tables if promise in (entry.promises or (promise,))]
-        return os.path.realpath(place) in [os.path.realpath(each) for entry in found for each in entry.places]
+        """Return whether a table with a guarantee of this digest, wherever it was moved, is a release that counts."""
+        if any(promise in entry.promises for entry in self.tables):
+            return True
+        # An entry of an earlier version names no guarantees, only places.
+        older = [each for entry in self.tables if not entry.promises for each in entry.places]
+        return os.path.realpath(place) in map(os.path.realpath, older)
 
     def records(self) -> list[ReleaseRecord]:
         """Read the records of all earlier releases; refuse a history in which one is missing or was changed."""
@@ -243,6 +245,11 @@ class ReleaseHistory:
                 )
             for entry in found:
                 gone = [each for each in entry.places if each == own or each.startswith(own + os.sep)]
+                if other := next((each for each in gone if _is_another(Path(each), entry)), None):
+                    raise DataSourceError(
+                        f"history: {other!r} is not the table that was released there: its guarantee is another one, "
+                        "or missing; delete or move it, and withdraw the table again if no one received it"
+                    )
                 left = [each for each in entry.places if each not in gone]
                 # First the note, then the files, then the entry: a program that is killed in between leaves a release
                 # that still counts and can be withdrawn again, never a table that the history ignores.
@@ -267,7 +274,8 @@ class ReleaseHistory:
             self._mark(entry).unlink()
         else:
             copies = (*entry.copies, *([] if place in entry.places else [place]))
-            self._write(replace(entry, copies=copies, promises=(*entry.promises, promise)))
+            known = (*entry.promises, promise) if entry.promises else ()
+            self._write(replace(entry, copies=copies, promises=known))
 
     def _check(self, record: ReleaseRecord) -> None:
         """Refuse a release that was not checked with exactly the releases of this history."""
@@ -387,6 +395,13 @@ def complete(records: list[ReleaseRecord]) -> list[ReleaseRecord]:
     if absent := len({seal for record in records for seal in record.earlier} - set(found)):
         raise FormatError(f"history: it is incomplete, {counted(absent, 'earlier release')} missing; {_RESTORE}")
     return list(found.values())
+
+
+def _is_another(table: Path, entry: Entry) -> bool:
+    """Return whether what is at the place of a release is not its table; an entry of an earlier version cannot say."""
+    promise = promise_place(table)
+    known = promise.is_file() and str(Guarantee.from_json(promise.read_bytes()).digest) in entry.promises
+    return bool(entry.promises) and table.exists() and not known
 
 
 def _delete(table: Path, note: Callable[[Guarantee], None] | None) -> None:

@@ -15,7 +15,7 @@ _OF_PERSONS = ("rows per person", "choice")
 #: Laws of noise on whole numbers, which one row moves by 1 or not at all.
 _WHOLE = ("laplace", "gaussian", "max-norm", "isotropic")
 #: A statement that asks for a count of rows, and the standard errors of such counts among other figures.
-_COUNTS = re.compile(r"""\s*select\s[^"'`]*\bcount\s*\((?!\s*distinct)""", re.IGNORECASE)
+_COUNTS = re.compile(r"""\s*select\s(?:(?!--|/\*)[^"'`])*\bcount\s*\((?!\s*distinct)""", re.IGNORECASE)
 _COUNT_ERRORS = re.compile(r"count\((?!distinct).*\)_std_error", re.IGNORECASE)
 
 
@@ -113,15 +113,15 @@ def least_variance(promise: Guarantee) -> float:
     >>> least_variance(Guarantee("central"))  # nothing was spent
     inf
     """
-    unit, spent = None if promise.domain is None else promise.domain.unit, float(promise.spent.exact)
+    unit, spent = None if promise.domain is None else promise.domain.unit, float(min(promise.spent.exact, 300))
     rows = 1
     if isinstance(unit, Person) and unit.rows != "auto":
         rows = min(unit.rows, unit.per_group or unit.rows)
     weight = promise.parameters.get("weight")
     most = weight.get("most") if isinstance(weight, Mapping) else 1
     moved = rows * float(min(most, 1e300) if isinstance(most, (int, float)) else 1)
-    if not 0 < spent < 300:
-        return 0.0 if spent else math.inf
+    if not 1e-100 < spent < 300:
+        return 0.0 if spent > 1 else math.inf
     apart = math.expm1(2 * spent) if promise.accounting == "rho" else 4 * math.sinh(spent / 2) ** 2
     return moved * moved / apart
 

@@ -164,6 +164,9 @@ class _Reader:
         places = {str(i): each.unalias() for i, each in enumerate(shown, 1)}  # GROUP BY 1
         by = [self.name("GROUP BY", places.get(each.name, each) if isinstance(each, exp.Literal) else each)
               for each in (group.expressions if group is not None else ())]  # fmt: skip
+        # A figure with the name of a column would be read by that column's bounds in a file.
+        taken = {name + end for name in (*by, *self.domain.names) for end in ("", "_from", "_to")}
+        taken |= {"few", "q", "std_error"}
         measures: dict[str, Measure] = {}
         called = {name: name for name in by}  # what an answer can be sorted by: keys, aliases, figures, places
         for place, (each, inner) in enumerate(zip(shown, places.values(), strict=True), 1):
@@ -172,7 +175,7 @@ class _Reader:
                     raise self.wrong("SELECT", each, f"GROUP BY {label}, or an aggregate of {label}")
             else:
                 label = each.alias or inner.sql().lower()
-                if label in (*by, "few", "q"):
+                if label in taken:
                     raise self.wrong("AS", each, f"{inner.sql()} AS {label}_")
                 label = label if label not in measures else f"{label} {len(measures)}"
                 measures[label] = self.measure(inner)
