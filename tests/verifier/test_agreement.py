@@ -436,6 +436,17 @@ def test_answers_are_not_surer_than_their_price_allows(answer: Base, tmp_path: P
 
 
 @needs_node
+@pytest.mark.parametrize("comment", ["-- no count(*)", "/* no count(*) */"])
+def test_a_count_in_a_comment_is_none(answer: Base, tmp_path: Path, comment: str) -> None:
+    folder, source = tmp_path / "mean", answer.folder.parent
+    folder.mkdir()
+    asked = f"SELECT AVG(age) {comment}\nFROM t"
+    output("query", source / "people.csv", asked, "--schema", source / "schema.toml", "--epsilon", 1, "-o",
+           folder / "safe.csv")  # fmt: skip
+    assert judged_whole(Base(folder, ("safe.csv",)), tmp_path / "here") == (0, [])
+
+
+@needs_node
 @pytest.mark.parametrize(("change", "said"), _CHEAPER)
 def test_a_synopsis_is_not_surer_than_its_price_allows(tmp_path: Path, change: Any, said: str) -> None:
     """Programs that do not read its numbers see sensitivities below one and a ledger without draws."""
