@@ -879,11 +879,11 @@ def test_the_loss_of_an_executor_changes_no_release(spark: Any, frame: Any, tmp_
     assert len(list(tmp_path.glob("failed-*"))) >= 1
 
 
-KILLED = "os.kill(gateway.proc.pid, signal.SIGKILL); gateway.proc.wait()"
+JAVA_KILLED = "os.kill(gateway.proc.pid, signal.SIGKILL); gateway.proc.wait()"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("end", ["spark.stop()", KILLED], ids=["stopped", "killed"])
+@pytest.mark.parametrize("end", ["spark.stop()", JAVA_KILLED], ids=["stopped", "killed"])
 def test_a_frame_whose_session_has_ended_is_refused_before_the_charge(end: str, tmp_path: Path) -> None:
     program = f"""
 import os, signal
