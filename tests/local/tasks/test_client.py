@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import signal
@@ -235,7 +236,9 @@ def test_an_answer_cut_short_is_none_and_the_frame_waits(tmp_path: Path, answer:
         thread.join(10)
 
 
-def test_a_collector_that_is_down_is_named_as_the_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_collector_that_is_down_is_named_as_the_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    noted: list[str] = []
+    monkeypatch.setattr(logging.getLogger("discreet.client"), "warning", lambda form, *args: noted.append(form % args))
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
     task = make()
@@ -248,7 +251,7 @@ def test_a_collector_that_is_down_is_named_as_the_problem(tmp_path: Path, capsys
         assert client.flush() == (0, 1, 0)
         assert client.problem.startswith(f"1 report of 'colour' kept: cannot reach {url} (")
         assert "Connection refused" in client.problem
-        assert client.problem in capsys.readouterr().err
+        assert noted == [client.problem]
 
 
 def test_a_report_is_refused_outside_the_times_of_its_task(tmp_path: Path, server: Server, clock: Clock) -> None:
