@@ -578,8 +578,8 @@ def test_a_value_that_is_not_asked_for_may_be_missing(more: dict[str, Any]) -> N
         columns["w"] = {"kind": "integer", "bounds": [0, 1], "role": "weight"}
     s = session(table, domain=dc.Domain(columns, **more))
     assert s.count(epsilon=math.inf).value == 4
-    found = s.sql("SELECT COUNT(*) AS n, COUNT(a) AS a, AVG(b) AS b FROM t", epsilon=math.inf)
-    assert found.value == pytest.approx({"n": 4, "a": 2, "b": 2})
+    found = s.sql("SELECT COUNT(*) AS n, COUNT(a) AS known, AVG(b) AS mean FROM t", epsilon=math.inf)
+    assert found.value == pytest.approx({"n": 4, "known": 2, "mean": 2})
 
 
 def test_explaining_reads_and_charges_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
