@@ -206,6 +206,20 @@ def test_the_same_query_returns_the_paid_answer(
     assert float(dc.Account(tmp_path / "a.account").remaining) == 1
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.xlsx"])
+def test_groups_named_by_a_public_table_are_declared_texts(
+    visits: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    (tmp_path / "w.csv").write_text("ward,postcode,opened,house\nash,01067,2024-01-01,old\nbirch,01099,2023-12-31,new\n")
+    query = "SELECT postcode, opened, house, COUNT(*) FROM t LEFT JOIN w USING (ward) GROUP BY postcode, opened, house"
+    words = ["query", visits[0], query, *visits[1:], "--table", f"w={tmp_path / 'w.csv'}", "-o", tmp_path / name]
+    first = json.loads(printed(capsys, *words, "--json"))["groups"]
+    assert {row["postcode"] for row in first} == {"01067", "01099", None}
+    assert json.loads(printed(capsys, *words, "--json"))["groups"] == first
+    told = json.loads(printed(capsys, "verify", tmp_path / name, "--json"))
+    assert told["verdict"] == "holds", told
+
+
 @pytest.mark.parametrize("public", ["w.csv", "w"])
 def test_an_answer_by_another_public_table_is_another_answer(
     visits: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str], public: str

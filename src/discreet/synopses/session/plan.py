@@ -109,6 +109,12 @@ class Plan:
         made = [c if c.name in needed else read_column(c.name, c.to_dict() | {"missing": "own"}) for c in read]
         return Domain._of(made, named=axes.named, unit=axes.unit, source=dialect_of(axes))
 
+    def stated(self, declared: Domain) -> Domain:
+        """Return the declared columns of an answer: those of the table, and of public tables if they name groups."""
+        own, shown = declared.select(self.reads), {*self.edges} - {*declared.names}
+        columns = [*own.columns, *(one.column for one in self.lookups if one.column.name in shown)]
+        return Domain._of(columns, named=own.named, unit=own.unit, source=dialect_of(own), facts=own.facts)
+
     def groups(self, axes: Domain) -> GroupMap:
         """Return the map from rows to groups, given the columns that are read."""
         used = [one for one in self.lookups if one.key in axes.names]

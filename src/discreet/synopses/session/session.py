@@ -333,7 +333,7 @@ class QuerySession:
         if selected:
             plan = Plan.of(check_columns(opening.declared), **asked)
         found = plan.take(opening)
-        stated = replace(opening, domain=opening.declared.select(plan.reads))
+        stated = replace(opening, domain=plan.stated(opening.declared))
         promised = stated.promise({"method": "QuerySession", "question": job})
         sealed = promised.seal(b"".join(np.asarray(one.value, np.float64).tobytes() for one in found.values()))
         shares = {n: tuple(map(float, m.qs)) for n, m in measures.items() if isinstance(m, Quantiles) and len(m.qs) > 1}
