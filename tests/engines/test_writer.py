@@ -77,6 +77,13 @@ def test_a_name_that_promises_compression_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_a_minus_is_no_name_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataSourceError, match="'-' is not a file"):
+        dc.metric.NDLaplace(1.0, 0.1, PLACES).transform_file(places(), "-")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_table_whose_promise_cannot_be_written_is_not_left(tmp_path: Path) -> None:
     (tmp_path / "noisy.csv.guarantee.json").mkdir()
     with pytest.raises(DataSourceError, match=r"guarantee\.json"):

@@ -180,8 +180,10 @@ def unfit(text: str, *, path: bool = False) -> str:
 
 
 def check_name(path: str | Path) -> None:
-    """Refuse the name of a guarantee file for anything else: a table would lose its guarantee."""
+    """Refuse ``-``, and the name of a guarantee file for anything else: a table would lose its guarantee."""
     name = Path(path).name
+    if name == "-":  # other programs would write to the terminal
+        raise DataSourceError(f"output: {str(path)!r} is not a file; name one, or '/dev/stdout' for a page")
     if name.lower().endswith(PROMISE_ENDING):
         raise DataSourceError(
             f"output: {str(path)!r} is the name of a promise, as it lies beside its table; name a file that does not "
