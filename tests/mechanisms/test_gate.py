@@ -25,7 +25,9 @@ NONE = np.zeros(3, np.int64)
 
 def of_persons(price: Epsilon | Rho, person: Person) -> Gate:
     wanted = Wanted(price) if isinstance(price, Epsilon) else Wanted(price.pure(), price, Fraction(1, 10**6))
-    return Gate.open(wanted, gaussian=isinstance(price, Rho), unit=person, random_state=1)
+    gate = Gate.open(wanted, gaussian=isinstance(price, Rho), unit=person, random_state=1)
+    gate.bound(person)
+    return gate
 
 
 def test_prices_of_two_kinds_are_never_mixed() -> None:
@@ -43,6 +45,25 @@ def test_prices_of_two_kinds_are_never_mixed() -> None:
         gate_of(Epsilon(1)).counts("a", NONE, Rho(HALF))
     with pytest.raises(TypeError, match="Epsilon or a Rho"):
         gate_of(Epsilon(1)).counts("a", NONE, HALF)  # type: ignore[arg-type]
+
+
+def test_rows_of_persons_have_no_price_before_they_are_bounded() -> None:
+    domain = dc.Domain({"ward": ["a", "b"]}, unit=dc.Person("who", rows=3))
+    gate = Gate.open(1.0, unit=domain.unit, random_state=1)
+    with pytest.raises(TypeError, match="open_release"):
+        gate.counts("wards", NONE, Epsilon(HALF))
+    with pytest.raises(TypeError, match="bounded once"):
+        gate.bound(Person("who", rows=4))
+    gate.bound(Person("who", rows=3))
+    assert gate.left == Epsilon(Fraction(1, 3))
+
+
+def test_a_gate_of_rows_promises_nothing_about_persons() -> None:
+    domain = dc.Domain({"ward": ["a", "b"]}, unit=dc.Person("who", rows=3))
+    gate = Gate.open(1.0, random_state=1)
+    gate.counts("wards", NONE, gate.left)
+    with pytest.raises(TypeError, match="prices rows"):
+        gate.promise({}, domain=domain)
 
 
 def test_shares_of_a_price_add_up_to_it() -> None:

@@ -176,7 +176,7 @@ def test_a_page_about_a_misread_table_is_translated(tmp_path: Path) -> None:
     dc.GridSynopsis(1.0, (0, 1), 2, expect_rows=9000).fit([[0.5, 0.5]] * 900).synopsis_.save(tmp_path / "s.parquet")
     page = report_page(report_facts(tmp_path / "s.parquet"), "de")
     assert "Die Tabelle wurde vielleicht falsch gelesen" in page
-    assert "das Blatt der Arbeitsmappe, die Kopfzeile und die Schreibweise der Kategorien." in page
+    assert "die Kopfzeile, die Schreibweise der Kategorien und fehlende Werte: Eine Zeile" in page
     assert "but 9,000" not in page
 
 

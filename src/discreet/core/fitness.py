@@ -155,7 +155,10 @@ def spread(column: Column, lower: FloatArray, upper: FloatArray) -> tuple[FloatA
 _FAR, _MANY_MISSING = 0.2, 0.3
 #: Numbers of fewer standard errors may be zero.
 SURE = 2.0
-CAUSES = "Look at decimal and thousands marks (5.089,83), sheet of a workbook, header line, and spelling of categories"
+CAUSES = (
+    "Look at decimal and thousands marks (5.089,83), sheet of a workbook, header line, spelling of categories, and "
+    'missing values: a row without a value in one column is left out unless the schema says missing = "own"'
+)
 
 
 def doubts(

@@ -80,6 +80,8 @@ def private_bounds(
     column = checks.numeric_column("values", values)
     gate = Gate.open(wanted, unit=unit, random_state=stream, ledger=ledger, job="bounds", artifact=False)
     kept = at_most(column, persons, most, gate.free)
+    if isinstance(unit, Person):
+        gate.bound(unit)
     noisy = gate.counts("bounds", magnitude_counts(kept, smallest, largest), gate.left).values
     gate.settle()
     passing = np.flatnonzero(noisy > tau)

@@ -49,6 +49,7 @@ class _Book:
     ledger: Ledger
     stream: noise.Generator
     person: Person | None = None
+    bounded: bool = False
     copies: int = 1
     reserved: Reservation | None = None
     charged: Entry | None = None
@@ -96,7 +97,8 @@ class Gate:
         gaussian : bool, default False
             True spends it in ρ.
         unit : "row" or Person
-            The unit of privacy. If the rows of a person are not known yet, call `bound` before any row is paid for.
+            The unit of privacy. Of a person, no price is known before `bound`: `discreet.synopses.open_release` leaves
+            out the rows beyond the bound and calls it.
         random_state : None, int or Generator
             None is secure.
         ledger : Ledger or Account, optional
@@ -111,7 +113,7 @@ class Gate:
         wanted = wanted if isinstance(wanted, (Wanted, Approx)) else Wanted.read(wanted, None, None)
         own, stream = cls._ledger(wanted, gaussian=gaussian), noise.generator(random_state)
         charged = reserve(ledger, job, own, unit=unit, asked=asked, artifact=artifact)
-        book = _Book(own, stream, unit if isinstance(unit, Person) else None, copies)
+        book = _Book(own, stream, unit if isinstance(unit, Person) else None, copies=copies)
         if isinstance(charged, Entry):
             book.charged = charged
         else:
@@ -171,15 +173,20 @@ class Gate:
         return PublicRandomness(self._book.stream)
 
     def bound(self, person: Person) -> None:
-        """State how many rows per person are used, once that is known."""
+        """State that the rows are bounded: what is counted from now on holds no more rows of a person than this."""
         known = self._book.person
-        if known is None or known.rows != "auto" or person.rows == "auto":
-            raise TypeError("the rows of a person are bounded once, where the schema leaves them open")
-        self._book.person = person
+        if known is None or self._book.bounded or person.rows == "auto" or known.rows not in ("auto", person.rows):
+            raise TypeError("the rows of a person are bounded once, by the number that was declared or selected")
+        self._book.person, self._book.bounded = person, True
 
     def _rows(self, unit: type, *, apart: bool = False) -> int:
         """Return the factor of a unit: its rows in ε; in ρ the largest sum of squares of its rows per cell."""
         person, copies = self._book.person, self._book.copies
+        if person is not None and not self._book.bounded:
+            raise TypeError(
+                "rows of persons are priced once no person has more of them than declared: open the release with "
+                "discreet.synopses.open_release, which leaves out the others, or do it yourself and call Gate.bound"
+            )
         if unit is Epsilon:
             return copies if person is None else person.l1 * copies
         return copies**2 if person is None else person.l2_squared(grouped=apart) * copies**2
@@ -402,6 +409,11 @@ class Gate:
             parameters = {**parameters, "noise": "gaussian"}
         if book.reserved is not None:
             parameters = {**parameters, "account": book.reserved.facts}
+        if book.person is None and isinstance(getattr(facts.get("domain"), "unit", None), Person):
+            raise TypeError(
+                "the domain protects persons and this gate prices rows: open the release with "
+                "discreet.synopses.open_release, which bounds the rows of each person"
+            )
         if book.person is not None:
             facts |= {"unit": book.person.describe(), "neighbours": book.person.neighbours}
         made = Guarantee(

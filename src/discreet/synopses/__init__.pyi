@@ -27,6 +27,7 @@ from .opening import check_release as check_release
 from .opening import method_options as method_options
 from .opening import note_columns as note_columns
 from .opening import open_for as open_for
+from .opening import open_release as open_release
 from .opening import table as table
 from .publishing import FIXED_POINT as FIXED_POINT
 from .publishing import TYPICAL_OFFSET as TYPICAL_OFFSET
@@ -60,6 +61,7 @@ __all__ = [
     "MeasuredMarginal",
     "ModelSynopsis",
     "Offers",
+    "OpenRelease",
     "OwnBudget",
     "OwnPartitioner",
     "QueryPlan",
@@ -67,5 +69,6 @@ __all__ = [
     "Synopsis",
     "TreeSynopsis",
     "TreeTable",
+    "open_release",
     "refine",
 ]

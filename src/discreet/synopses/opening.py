@@ -67,7 +67,7 @@ PUBLIC_SIZE = "the number of rows, N, was given as public"
 
 @dataclass(frozen=True)
 class OpenRelease:
-    """A release that has begun.
+    """A release that has begun: what `open_release` returns.
 
     ``source`` is the table, matched with ``domain``: the columns that may be released, of all ``declared`` ones.
     ``gate`` is the only way to publish anything about the rows. ``n_rows`` is noisy (with ``n_rows_variance``) or
@@ -177,6 +177,16 @@ def open_release(
     that share of ρ. Price: that share, or nothing with a public number. Counts that are handed on are raw; the
     method that releases them pays for them. If the unit is a person, all of this is said of the bounded table at
     ε/rows, or ρ/rows² (Bun and Steinke 2016, proposition 1.9).
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> people = dc.datasets.people(1000)
+    >>> opening = open_release(people.table, people.domain.select(["town"]), 1.0, 3, size_share=None)
+    >>> cells = dc.engines.GridMap(opening.domain, 1)
+    >>> towns = opening.gate.counts("towns", lambda: opening.source.count(cells).dense(), opening.gate.left)
+    >>> int(towns.values.sum()), opening.promise({"method": "towns"}).epsilon
+    (998, 1.0)
     """
     wanted = Wanted.read(epsilon, rho, None if keys else delta, n_rows)
     share, public, stream = _shared(wanted, random_state, n_rows, size_share)
@@ -342,7 +352,7 @@ def _bounded(
     if line is not None:
         chosen = line.choose(lambda: bound_scores(people.histogram(AUTO_ROWS[-1] + 1)), AUTO_SPAN, AUTO_WEIGHTS)
         person = dataclasses.replace(person, rows=AUTO_ROWS[chosen])
-        gate.bound(person)
+    gate.bound(person)
     return people.bounded(person.l1), person
 
 

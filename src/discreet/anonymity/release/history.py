@@ -76,7 +76,7 @@ class Entry:
 
     @property
     def places(self) -> tuple[str, ...]:
-        return (self.table, *self.copies)
+        return tuple(map(os.path.normpath, (self.table, *self.copies)))
 
 
 class _FolderLock:
@@ -187,7 +187,7 @@ class ReleaseHistory:
         ``book`` is called with the sealed guarantee before the table appears.
         """
         book = book or (lambda _: None)
-        target = Path(path).expanduser().absolute()
+        target = Path(os.path.abspath(Path(path).expanduser()))
         check_target(target, promised=True)
         record, payload = release.record, release._payload(target.suffix, form)
         sealed, digest = release.guarantee.seal(payload), _digest(release.table)
@@ -234,7 +234,7 @@ class ReleaseHistory:
         """
         if not self.folder.exists():
             return 0
-        own = str(Path(place).expanduser().absolute())
+        own = os.path.abspath(Path(place).expanduser())
         seen = {entry.number for entry in self._at(own)}
         with self._locked():
             found = self._at(own)

@@ -192,6 +192,7 @@ class DistinctSketch(DeclaredValue):
         bits = np.zeros(self.levels * self.buckets, bool)
         if persons is not None:
             self._set(bits, self._used(items, persons, gate.free))
+            gate.bound(unit)
         else:
             for part in items if isinstance(items, Iterator) else (items,):
                 self._set(bits, self._words(part))

@@ -269,6 +269,9 @@ def worrying(facts: dict[str, Any]) -> Answer:
     if 2 * unfit > len(alone):
         said = f"{unfit:,} of {len(alone):,} columns are of no use: mostly noise, too coarse, or not known."
         lines.append(("warn", f"{said} Fewer columns would give more."))
+    if facts["kind"] == "synthetic rows" and not facts.get("behind"):
+        said = "How good counts of these rows are is not known from them alone."
+        lines.append(("warn", f"{said} The synopsis that they were drawn from states it: ask for its page."))
     risk = release.get("risk", {}).get("prosecutor", {})
     if risk.get("max", 0) > _HIGH_RISK:
         worst = percent_up(risk["max"])
