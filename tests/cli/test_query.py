@@ -210,7 +210,9 @@ def test_the_same_query_returns_the_paid_answer(
 def test_groups_named_by_a_public_table_are_declared_texts(
     visits: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    (tmp_path / "w.csv").write_text("ward,postcode,opened,house\nash,01067,2024-01-01,old\nbirch,01099,2023-12-31,new\n")
+    (tmp_path / "w.csv").write_text(
+        "ward,postcode,opened,house\nash,01067,2024-01-01,old\nbirch,01099,2023-12-31,new\n"
+    )
     query = "SELECT postcode, opened, house, COUNT(*) FROM t LEFT JOIN w USING (ward) GROUP BY postcode, opened, house"
     words = ["query", visits[0], query, *visits[1:], "--table", f"w={tmp_path / 'w.csv'}", "-o", tmp_path / name]
     first = json.loads(printed(capsys, *words, "--json"))["groups"]

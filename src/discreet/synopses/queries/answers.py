@@ -50,8 +50,9 @@ def empty_text(total: float, variance: float) -> str:
         return ""
     return (
         f"the number of rows cannot be told from zero ({rows_text(total)}, standard error {error:,.1f}). The table may "
-        "be small for this budget, have few rows with a value in every column (declare missing = \"own\" to keep the "
-        "others), or be unreadable as the schema declares it: look at decimal signs, dates and the spelling of categories"
+        'be small for this budget, have few rows with a value in every column (declare missing = "own" to keep the '
+        "others), or be unreadable as the schema declares it: look at decimal signs, dates and the spelling of "
+        "categories"
     )
 
 
