@@ -54,7 +54,7 @@ def test_a_table_of_many_columns_and_rows_comes_in_parts() -> None:
 
 def table_of(name: str) -> tuple[list[str], list[list[str]], dict[str, object]]:
     """Return names, cells and settings of a table that a verb shows, as wide as they come."""
-    from discreet.evaluation.comparison import comparison_rows
+    from discreet.evaluation import comparison_rows
 
     rng = np.random.default_rng(0)
     real, other = (pa.table({"stay": rng.gamma(2, 3, 300), "cost": rng.gamma(2, 900, 300)}) for _ in range(2))

@@ -14,7 +14,7 @@ import pyarrow.csv as pa_csv
 
 import discreet as dc
 from command_line import run
-from discreet.evaluation.registry import audited_mechanism
+from discreet.evaluation import audited_mechanism
 from discreet.planning import outlook
 from discreet.reporting import examine, report_facts, report_page
 from discreet.reporting.pages import artifact_page, mechanism_page, plan_page

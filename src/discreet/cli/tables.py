@@ -246,7 +246,7 @@ def show_report(result: Any) -> None:
         console.print(f"[bold]{named}[/] [cyan]{escape(str(page))}[/]{end}")
     if "comparison" in facts:
         if found := facts["comparison"].get("together"):
-            from discreet.evaluation.comparison import comparison_rows
+            from discreet.evaluation import comparison_rows
 
             measures("The release and the raw table", comparison_rows(found))
         from discreet.anonymity.risk import loss_rows

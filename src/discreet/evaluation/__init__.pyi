@@ -26,9 +26,11 @@ from .centers import nicv_ratio as nicv_ratio
 from .centers import read_matrix as read_matrix
 from .comparison.compare import TableComparison as TableComparison
 from .comparison.compare import compare_tables as compare_tables
+from .comparison.compare import comparison_rows as comparison_rows
 from .promises.declared import broken_facts as broken_facts
 from .promises.recount import Recount as Recount
 from .promises.recount import recount as recount
+from .registry.local import of_mechanism as of_mechanism
 from .registry.mechanisms import AuditedMechanism as AuditedMechanism
 from .registry.mechanisms import audited_mechanism as audited_mechanism
 from .registry.mechanisms import audited_mechanisms as audited_mechanisms

@@ -3,7 +3,6 @@
 All look at the raw rows: they judge a method, and must not be published with a release.
 """
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -38,8 +37,11 @@ def nicv(X: Any, centers: Any) -> float:
     if not len(places) or not np.isfinite(places).all():
         raise InvalidArgument("centers", places.shape, "at least one centre of finite numbers", "centers=[[0.0, 0.0]]")
     total, n = 0.0, 0
-    for rows in _portions(read_matrix("X", X, places.shape[1]), len(places)):
-        kept = rows[np.isfinite(rows).all(axis=1)]
+    rows = read_matrix("X", X, places.shape[1])
+    size = max(1, _PORTION // max(places.shape))
+    for start in range(0, len(rows), size):
+        part = rows[start : start + size]
+        kept = part[np.isfinite(part).all(axis=1)]
         total += float(squared_distances(kept, places).min(axis=1).sum())
         n += len(kept)
     return total / n if n else float("nan")
@@ -255,12 +257,6 @@ def _two_sets(centers: Any, reference: Any) -> tuple[FloatArray, FloatArray]:
     if not len(a) or not len(b):
         raise InvalidArgument("centers", (a.shape, b.shape), "two sets of at least one centre", "centers=[[0.0]]")
     return a, b
-
-
-def _portions(rows: FloatArray, width: int) -> Iterator[FloatArray]:
-    size = max(1, _PORTION // max(width, rows.shape[1], 1))
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]
 
 
 def squared_distances(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -69,8 +69,10 @@ def attribute_attack(
     held = artifact if isinstance(artifact, Synopsis) else getattr(artifact, "synopsis_", None)
     if isinstance(held, Synopsis):
         secret = held.domain.position(column) if isinstance(column, str) else _place(column, truth.shape[1])
-        labels = _labels(held, secret)
+        hidden = held.domain.columns[secret]
+        labels = len(hidden.categories) if isinstance(hidden, Categorical) else 0
         people, others, known = truth, outside, public
+        prior = SecretPrior.of(known, secret, labels)
         guess: tuple[FloatArray, ...] = _from_synopsis(
             held, secret, np.delete(truth, secret, 1), np.delete(outside, secret, 1), labels
         )
@@ -79,6 +81,7 @@ def attribute_attack(
         space = LawSpace.of(metric, rate, truth.shape[1])
         people, others, known = space.scale(truth), space.scale(outside), space.scale(public)
         points = space.scale(records("artifact", artifact, truth.shape[1], least=2))
+        prior = SecretPrior.of(known, secret, labels)
         seen = np.delete(people, secret, 1), np.delete(others, secret, 1)
         if linked:
             if len(points) != len(people):
@@ -87,12 +90,11 @@ def attribute_attack(
                 )
             lent = noise.below(len(points), size=len(others), rng=stream)
             guess = tuple(
-                _from_point(own, rows, known, secret, space.law.rate)
+                _from_point(prior, own, rows, secret, space.law.rate)
                 for own, rows in zip((points, points[lent]), seen, strict=True)
             )
         else:
-            guess = tuple(_from_points(points, rows, known, secret, space.law.rate) for rows in seen)
-    prior = SecretPrior.of(known, secret, labels)
+            guess = tuple(_from_points(prior, points, rows, known, secret, space.law.rate) for rows in seen)
     alone = tuple(prior.guess(np.delete(rows, secret, 1)) for rows in (people, others))
     limit = 0.5 if labels else within
     if limit is None:
@@ -109,8 +111,7 @@ def attribute_attack(
     )
     facts = {"column": column if isinstance(column, str) else secret}
     base = ScoredAttack("without the release", -blind[0], -blind[1], -limit, confidence=level)
-    found: GuessResult = GuessResult.of("attribute", (errors[0], errors[1], blind[0]), limit, base, level, facts)
-    return found
+    return GuessResult.of("attribute", (errors[0], errors[1], blind[0]), limit, base, level, facts)
 
 
 def _place(column: Any, width: int) -> int:
@@ -170,25 +171,20 @@ class SecretPrior:
         return np.asarray(self.values[np.argmax(share >= share[:, -1:] / 2, axis=1)])
 
 
-def _from_point(points: FloatArray, rest: FloatArray, public: FloatArray, secret: int, rate: float) -> FloatArray:
-    prior = SecretPrior.of(public, secret, 0)
+def _from_point(prior: SecretPrior, points: FloatArray, rest: FloatArray, secret: int, rate: float) -> FloatArray:
     squared = ((np.delete(points, secret, 1) - rest) ** 2).sum(axis=1)
     gaps = points[:, secret, None] - prior.values
     return prior.guess(rest, -rate * np.sqrt(squared[:, None] + gaps * gaps))
 
 
-def _from_points(points: FloatArray, rest: FloatArray, public: FloatArray, secret: int, rate: float) -> FloatArray:
-    prior = SecretPrior.of(public, secret, 0)
+def _from_points(
+    prior: SecretPrior, points: FloatArray, rest: FloatArray, public: FloatArray, secret: int, rate: float
+) -> FloatArray:
     others, own = np.ascontiguousarray(np.delete(points, secret, 1)), np.ascontiguousarray(points[:, secret])
     stranger = -stranger_density(points, public, rate)
     step = float(prior.values[1] - prior.values[0])
     found = portions(lambda part: unlinked(part, prior.values, step, others, own, stranger, rate), rest)
     return prior.guess(rest, np.concatenate(found))
-
-
-def _labels(synopsis: Synopsis, secret: int) -> int:
-    column = synopsis.domain.columns[secret]
-    return len(column.categories) if isinstance(column, Categorical) else 0
 
 
 def _from_synopsis(

@@ -21,8 +21,7 @@ def uniforms(shape: int | tuple[int, ...], stream: noise.Generator) -> FloatArra
 
 def directions(rows: int, dimension: int, stream: noise.Generator) -> FloatArray:
     normal = special.ndtri(uniforms((rows, dimension), stream))
-    unit: FloatArray = normal / np.linalg.norm(normal, axis=1, keepdims=True)
-    return unit
+    return np.asarray(normal / np.linalg.norm(normal, axis=1, keepdims=True))
 
 
 def isotropic(rows: int, dimension: int, rate: float, stream: noise.Generator) -> FloatArray:
@@ -32,8 +31,7 @@ def isotropic(rows: int, dimension: int, rate: float, stream: noise.Generator) -
 
 
 def order(n: int, stream: noise.Generator) -> IntArray:
-    found: IntArray = np.argsort(noise.below(2**62, size=n, rng=stream), kind="stable")
-    return found
+    return np.argsort(noise.below(2**62, size=n, rng=stream), kind="stable")
 
 
 def half(n: int, stream: noise.Generator) -> BoolArray:

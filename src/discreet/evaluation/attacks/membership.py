@@ -207,7 +207,7 @@ def _likelihood(artifact: Any, kind: str, metric: Any, rate: Any, public: FloatA
     if kind == "synopsis":
         return synopsis_ratio(_synopsis(artifact, width), public)
     if kind == "centers":
-        return nearest_center(_centers(artifact, width))
+        return nearest_center(records("artifact", getattr(artifact, "cluster_centers_", artifact), width))
     space = LawSpace.of(metric, rate, width)
     points = space.scale(records("artifact", artifact, width, least=2))
     return likelihood_ratio(points, space, None if public is None else space.scale(public))
@@ -220,10 +220,6 @@ def _synopsis(artifact: Any, width: int) -> Synopsis:
     if len(found.domain) != width:
         raise InvalidArgument("artifact", f"{len(found.domain)} columns", f"about {width} columns, as the records")
     return found
-
-
-def _centers(artifact: Any, width: int) -> FloatArray:
-    return records("artifact", getattr(artifact, "cluster_centers_", artifact), width)
 
 
 def _without(

@@ -1,7 +1,7 @@
 """Reconstruction attacks: the best guess of a record from its noisy point, the public noise and public records."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class GuessResult(ScoredAttack):
     def of(
         cls, name: str, errors: tuple[FloatArray, FloatArray, FloatArray], within: float, blind: ScoredAttack,
         confidence: float, facts: dict[str, Any], **more: Any,
-    ) -> Any:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Make a result from the errors of attack, control and baseline. Everyone is judged."""
         named = {"errors": errors[0], "control_errors": errors[1], "prior_errors": errors[2], **more}
         facts = {**facts, "within": within}
@@ -207,10 +207,7 @@ def reconstruction_attack(
     # Without a point everybody gets the same guess: held against others it does as well.
     blind = ScoredAttack("without the release", -prior, -prior, -near, confidence=level)
     facts, more = {"share_of_posterior": blend}, {"expected_noise": space.expected_noise}
-    found: ReconstructionResult = ReconstructionResult.of(
-        "reconstruction", (errors, control, prior), near, blind, level, facts, **more
-    )
-    return found
+    return ReconstructionResult.of("reconstruction", (errors, control, prior), near, blind, level, facts, **more)
 
 
 def reconstruct(
@@ -226,5 +223,4 @@ def reconstruct(
 
 
 def _lengths(rows: FloatArray) -> FloatArray:
-    found: FloatArray = np.linalg.norm(rows, axis=1)
-    return found
+    return np.asarray(np.linalg.norm(rows, axis=1))

@@ -140,11 +140,12 @@ class AttackResult(Told):
             ("on the control group", str(self.control), "share of successes though not released"),
             ("baseline", str(self.baseline), "share of successes by guessing"),
         ]
+        if self.control is None:
+            del found[2]
         if "bound" in self.facts:
-            found.append(
-                ("allowed by epsilon", f"{self.facts['bound']:.3f}", "the largest share that the promise allows")
-            )
-        return [row for row in found if self.control is not None or row[0] != "on the control group"]
+            meaning = "the largest share that the promise allows"
+            found.append(("allowed by epsilon", f"{self.facts['bound']:.3f}", meaning))
+        return found
 
     def __str__(self) -> str:
         low, high = self.risk_interval
@@ -382,8 +383,7 @@ def _placements(scores: FloatArray, others: FloatArray) -> FloatArray:
     """Return for each score the share of the others below it; ties count half."""
     ranked = np.sort(others)
     below, upto = np.searchsorted(ranked, scores, "left"), np.searchsorted(ranked, scores, "right")
-    found: FloatArray = (below + upto) / (2 * max(len(ranked), 1))
-    return found
+    return np.asarray((below + upto) / (2 * max(len(ranked), 1)))
 
 
 def roc_curve(scores: FloatArray, control_scores: FloatArray) -> Roc:

@@ -49,8 +49,7 @@ class BitPatterns:
         flat = flatten(release)[: self.numbers]
         row, rest = np.full(self.numbers, np.nan), np.zeros(self.numbers)
         row[: len(flat)], rest[: len(flat)] = flat, flatten(release, rounded_away)[: self.numbers]
-        found: FloatArray = self._table(row[None], rest[None])[0]
-        return found
+        return np.asarray(self._table(row[None], rest[None])[0])
 
     def batch(self, releases: Any) -> FloatArray:
         """Return one row per release."""

@@ -78,8 +78,7 @@ class CellRatio:
 
     def of(self, X: FloatArray) -> FloatArray:
         """Return log ratios, shrunk towards 0 where they rest on few releases."""
-        found: FloatArray = self.sure[self.cells(self._read(X))]
-        return found
+        return np.asarray(self.sure[self.cells(self._read(X))])
 
     def words(self, cut: float, above: bool) -> str:
         held = self.sure >= cut if above else self.sure <= cut
@@ -113,8 +112,7 @@ class JointRatio:
 
     def of(self, X: FloatArray) -> FloatArray:
         """Return log ratios; 0 for a release not seen before."""
-        found: FloatArray = self.sure[_place(self.keys, row_keys(X))]  # the last is for none
-        return found
+        return np.asarray(self.sure[_place(self.keys, row_keys(X))])  # the last is for none
 
     def words(self, cut: float, above: bool) -> str:
         count = int((self.sure[:-1] >= cut).sum() if above else (self.sure[:-1] <= cut).sum())
@@ -192,14 +190,12 @@ def row_keys(X: FloatArray) -> WordArray:
 def shrunk(logs: FloatArray, here: IntArray, there: IntArray) -> FloatArray:
     """Move log ratios of counts towards 0 by one standard error, √(1/(a+1) + 1/(b+1))."""
     error = np.sqrt(1 / (here + 1.0) + 1 / (there + 1.0))
-    found: FloatArray = np.sign(logs) * np.maximum(np.abs(logs) - error, 0.0)
-    return found
+    return np.asarray(np.sign(logs) * np.maximum(np.abs(logs) - error, 0.0))
 
 
 def _log_ratio(here: IntArray, there: IntArray) -> FloatArray:
     n, m = max(int(here.sum()), 1), max(int(there.sum()), 1)
-    found: FloatArray = np.log((here + 1.0) / n) - np.log((there + 1.0) / m)
-    return found
+    return np.asarray(np.log((here + 1.0) / n) - np.log((there + 1.0) / m))
 
 
 def _place(ordered: AnyArray, values: AnyArray) -> IntArray:
@@ -265,7 +261,7 @@ def _scores(
 ) -> list[Score]:
     """Fit all scores, simple ones first: of two equally good ones the simple one is reported."""
     both = np.concatenate([first, second])
-    varied = [c for c in range(both.shape[1]) if _varies(both[:, c])] or [0]
+    varied = [c for c, x in enumerate(both.T) if (x != x[0]).any() and not np.isnan(x).all()] or [0]
     # Half lines of hashes mean nothing to a reader; cells of texts name them.
     found: list[Score] = [Coordinate(c, names[c]) for c in varied if not np.isin(both[:, c], list(texts)).any()]
     ratios = [CellRatio(c, names[c], texts, first, second) for c in varied]
@@ -279,10 +275,6 @@ def _scores(
     if min(len(first), len(second)) >= _FEW:
         found += [Classifier(kind, first, second, seed) for kind in ("logistic regression", "gradient boosting")]
     return found
-
-
-def _varies(values: FloatArray) -> bool:
-    return bool((values != values[0]).any() and not np.isnan(values).all())
 
 
 def _best_cut(score: Score, first: FloatArray, second: FloatArray, miss: float, delta: float) -> Event:

@@ -135,8 +135,7 @@ def _even(n: int, d: int, random_state: object) -> FloatArray:
     shift = (root_of(random_state) % 2**52) / 2**52
     steps = np.array([math.sqrt(p) % 1 for p in (2, 3, 5, 7, 11, 13, 17, 19)])
     table = np.outer(np.arange(1, n + 1), np.resize(steps, d) + np.arange(d) // 8 * 0.1234567) + shift
-    found: FloatArray = table % 1.0
-    return found
+    return np.asarray(table % 1.0)
 
 
 def _as(rows: FloatArray, domain: Domain, form: str) -> Any:

@@ -58,8 +58,15 @@ def features_for(release: Any, data: Any, neighbour: Any) -> FeatureMap:
 
 
 def _vectors(records: Sequence[Any], size: int) -> list[FloatArray]:
-    vectors = [_as_vector(r, size) for r in records]
-    return [v for v in vectors if v is not None]
+    """Return the records that consist of so many finite numbers."""
+    vectors = []
+    for record in records:
+        values = list(record.values()) if isinstance(record, dict) else record
+        values = values.tolist() if isinstance(values, np.ndarray) else values
+        cells = list(values) if isinstance(values, (tuple, list)) else [values]
+        if len(cells) == size and all(isinstance(c, (int, float, np.number)) and math.isfinite(c) for c in cells):
+            vectors.append(np.array(cells, np.float64))
+    return vectors
 
 
 class LeafFeatures(OneByOne):
@@ -256,22 +263,10 @@ def differing(data: Any, neighbour: Any) -> tuple[list[Any], list[Any]]:
 def _records(data: Any) -> list[Any] | None:
     if isinstance(data, (bool, int, float, str, np.generic)):
         return [data.item() if isinstance(data, np.generic) else data]
-    if isinstance(data, pa.Table):
-        return list(data.to_pylist())
-    if hasattr(data, "to_dict") and hasattr(data, "columns"):  # a data frame
-        return list(pa.Table.from_pandas(data, preserve_index=False).to_pylist())
+    if (table := as_table(data)) is not None:
+        return list(table.to_pylist())
     if isinstance(data, np.ndarray):
         data = data.tolist()
     if not isinstance(data, (list, tuple)):
         return None
     return [tuple(row) if isinstance(row, (list, tuple)) else row for row in data]
-
-
-def _as_vector(record: Any, size: int) -> FloatArray | None:
-    values = list(record.values()) if isinstance(record, dict) else record
-    values = values.tolist() if isinstance(values, np.ndarray) else values
-    cells = list(values) if isinstance(values, (tuple, list)) else [values]
-    if len(cells) != size or not all(isinstance(c, (int, float, np.number)) for c in cells):
-        return None
-    vector = np.array([float(c) for c in cells])
-    return vector if all(map(math.isfinite, vector)) else None

@@ -33,8 +33,7 @@ def quick_bounds(
 ) -> FloatArray:
     """Return `lower_bound` for many events with Wilson's ends: fast, for choosing an event and not for proof."""
     low, high = wilson(hits, trials[0], 1 - miss)[0], wilson(other_hits, trials[1], 1 - miss)[1]
-    found: FloatArray = np.log(np.maximum(low - delta, 1e-300) / high)
-    return found
+    return np.asarray(np.log(np.maximum(low - delta, 1e-300) / high))
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,7 +47,9 @@ def marginal_errors(
     tables = [np.ascontiguousarray(cells) for cells in (real, other, again)]
     errors, sampling = np.empty(len(chosen)), np.empty(len(chosen))
     for i, columns in enumerate(chosen):
-        errors[i], sampling[i] = _distances([_joint(cells, columns, sizes) for cells in tables])
+        own = list(columns)
+        keys = [np.ravel_multi_index(tuple(cells[own]), tuple(sizes[own])) for cells in tables]
+        errors[i], sampling[i] = _distances(keys)
     mean = float(sampling.mean()) if len(chosen) else float("nan")
     return MarginalError([tuple(names[j] for j in columns) for columns in chosen], errors, mean)
 
@@ -60,13 +62,6 @@ def triples(sizes: IntArray, most: int, stream: noise.Generator) -> list[tuple[i
     if len(found) > most:
         found = found[np.sort(draws.order(len(found), stream)[:most])]
     return [tuple(row) for row in found.tolist()]
-
-
-def _joint(cells: IntArray, columns: Sequence[int], sizes: IntArray) -> IntArray:
-    key: IntArray = cells[columns[0]]
-    for j in columns[1:]:
-        key = key * int(sizes[j]) + cells[j]
-    return key
 
 
 def _distances(keys: Sequence[IntArray]) -> list[float]:

@@ -161,8 +161,7 @@ class ReportWords:
         self.names = (*whole, *(f"bit {i}" for i in range(bits)))
 
     def __call__(self, release: Any) -> FloatArray:
-        found: FloatArray = self.batch(np.asarray(release)[None])[0]
-        return found
+        return np.asarray(self.batch(np.asarray(release)[None])[0])
 
     def batch(self, releases: Any) -> FloatArray:
         rows = np.asarray(releases, np.uint8)

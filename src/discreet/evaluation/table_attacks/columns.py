@@ -102,8 +102,7 @@ def _owners(table: pa.Table, person: str | None) -> IntArray:
     if person is None or person not in table.column_names:
         return own
     code = as_texts(table[person]).dictionary_encode().indices
-    found: IntArray = np.where(code.is_null(), table.num_rows + own, code.fill_null(0)).astype(np.int64)
-    return found
+    return np.asarray(np.where(code.is_null(), table.num_rows + own, code.fill_null(0)), np.int64)
 
 
 def column_names(label: str, given: Any) -> list[str]:

@@ -14,9 +14,9 @@ from typing import Any
 import discreet
 from discreet.core import write_whole
 from discreet.errors import DiscreetError
-from discreet.evaluation.audits import NeighbourPair
-from discreet.evaluation.registry import (
+from discreet.evaluation import (
     AuditedMechanism,
+    NeighbourPair,
     audited_mechanism,
     audited_mechanisms,
     audited_tables,

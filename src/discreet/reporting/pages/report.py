@@ -597,7 +597,7 @@ def _together(found: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return the heat map of pairs, the worst of them, and every other figure of a comparison of rows."""
     if found is None:
         return None
-    from discreet.evaluation.comparison import comparison_rows  # here: other pages do without classifiers
+    from discreet.evaluation import comparison_rows  # here: other pages do without classifiers
 
     names, pairs = found["columns"], found["marginals"]["2"]
     errors = np.diag([found["column_errors"][name] for name in names])

@@ -1,1 +1,0 @@
-from .neighbours import NeighbourPair as NeighbourPair

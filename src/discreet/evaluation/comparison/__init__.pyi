@@ -1,1 +1,0 @@
-from .compare import comparison_rows as comparison_rows
