@@ -6,9 +6,11 @@ reports.
 
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import add
 from typing import Any
 
 from discreet.collector.stores.base import LOST, Held, Store, find_task
@@ -68,46 +70,30 @@ def read(
     facts = _standing(held, found, store.refused(task.digest))
     moved = store.moves_to if counts is None else None
     if facts["reports"] < task.minimum:
-        over = (
-            "it is closed, so no more will come" if held.closed else f"it closed at {task.closes}, so no more will come"
-        )
-        then = f"{over}: create another task" if held.closed or _over(task) else "wait for more"
+        ended = held.closed or datetime.now(UTC) >= datetime.fromisoformat(task.closes)
+        over = f"{'it is closed' if held.closed else f'it closed at {task.closes}'}, so no more will come"
+        then = f"{over}: create another task" if ended else "wait for more"
         then = then if moved is None else f"others were moved: add --segments {shlex.quote(moved)}"
         raise TooFewReports(facts["reports"], task.minimum, facts.get("shuffled", {}).get("lost", 0), then)
     asked = values_asked(task, candidates)
-    figures = _estimated(task, _sum(found), asked, quantiles)
+    figures = _estimated(task, reduce(add, found.values()), asked, quantiles)
     facts |= {key: value for key, value in figures.items() if key not in ("reports", "file")}
     if asked is None and hasattr(task.mechanism, "discover"):  # what was found, followed over time
         asked = [one["candidate"] for one in figures["estimates"]]
     for one in facts["periods"]:
         if one["enough"]:
-            # A single period is the total: the same reports have the same intervals.
-            now = (
-                figures
-                if len(found) == 1
-                else _estimated(task, found[one["period"]], asked, quantiles, replicates=_FEW)
-            )
+            now = figures  # a single period is the total: the same reports have the same intervals
+            if len(found) > 1:
+                now = _estimated(task, found[one["period"]], asked, quantiles, replicates=_FEW)
             one |= {key: now[key] for key in _BY_PERIOD if key in now}
-    facts["liars"] = _liars(task)
+    facts["liars"] = None
+    with suppress(InvalidArgument):  # the estimate is not a sum over reports
+        facts["liars"] = dict(zip(("down", "up"), liars_move(task.mechanism), strict=True))
     facts["caveats"] = [*facts["caveats"], _warning(facts["liars"], facts["reports"])]
     if moved is not None:
         line = f"discreet collect estimate {task.digest[:8]} --segments {shlex.quote(moved)}"
         facts["caveats"].insert(0, f"Reports that were moved to segments are not counted here: {line} counts all.")
     return facts
-
-
-def _over(task: Task) -> bool:
-    """Return whether the time of a task is over."""
-    return datetime.now(UTC) >= datetime.fromisoformat(task.closes)
-
-
-def _liars(task: Task) -> dict[str, float] | None:
-    """Return how far one false report moves a count; None if the estimate is not a sum over reports."""
-    try:
-        down, up = liars_move(task.mechanism)
-    except InvalidArgument:
-        return None
-    return {"down": down, "up": up}
 
 
 def _warning(bound: dict[str, float] | None, reports: int) -> str:
@@ -195,11 +181,6 @@ def read_apart(reports: Mapping[int, int], minimum: int) -> set[int]:
 
     The total minus these is the sum of the other periods. If that sum has too few reports, the smallest period is
     withheld too.
-
-    Examples
-    --------
-    >>> read_apart({0: 500, 1: 300, 2: 7}, minimum=100), read_apart({0: 500, 1: 300, 2: 70, 3: 40}, minimum=100)
-    ({0}, {0, 1})
     """
     found = {period for period, n in reports.items() if n >= minimum}
     if found and 0 < sum(n for period, n in reports.items() if period not in found) < minimum:
@@ -208,7 +189,6 @@ def read_apart(reports: Mapping[int, int], minimum: int) -> set[int]:
 
 
 def starts(task: Task, period: int) -> str:
-    """Return the start of a period in UTC."""
     begun = datetime.fromisoformat(task.opens).astimezone(UTC) + timedelta(seconds=period * task.period)
     return begun.strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -224,14 +204,6 @@ def values_asked(task: Task, candidates: Any = None) -> Any:
     # A mechanism over numbered values estimates all of them; one that hashes needs the values.
     numbered = isinstance(getattr(task.mechanism, "domain", None), int)
     return None if task.candidates is None or numbered else list(task.candidates)
-
-
-def _sum(counts: Mapping[int, Counts]) -> Counts:
-    parts = iter(counts.values())
-    total = next(parts)
-    for one in parts:
-        total = total + one
-    return total
 
 
 def _estimated(task: Task, counts: Counts, asked: Any, quantiles: Any, **more: Any) -> dict[str, Any]:
@@ -266,7 +238,6 @@ def numbers(facts: dict[str, Any]) -> list[tuple[str, float, float | None, float
 
 
 def numbers_table(facts: dict[str, Any]) -> list[list[str]]:
-    """Return the same as text."""
     return [
         [name, short(value), "not known" if low is None else f"{short(low)} to {short(high)}"]
         for name, value, low, high in numbers(facts)

@@ -122,6 +122,7 @@ def report_facts(
         release = {**drawn, "handed_out": release["rows"]}
         model = {"file": source.file, "digest": thing.digest}
     payload = b"".join(payload_of(path))
+    declared = {} if guarantee.domain is None else guarantee.domain.to_dict()
     facts = {
         "format": "discreet.report",
         "format_version": 1,
@@ -143,7 +144,7 @@ def report_facts(
         },
         "ledger": list(_steps(guarantee.ledger, guarantee.accounting)),
         "assumptions": list(guarantee.assumptions),
-        "columns": _columns(guarantee.domain),
+        "columns": [{"name": name, **said} for name, said in declared.items()],
         "parameters": dict(guarantee.parameters),
         "warnings": _warnings(release, thing),
         "doubts": list(thing.doubts) if isinstance(thing, Synopsis) else [],
@@ -163,9 +164,8 @@ def report_facts(
         release["clusters"] = {**{name: clusters[name] for name in names}, "suggestion": clusters.get("suggestion")}
     facts["fitness"] = fitness(thing, guarantee, clusters)
     if against is not None:
-        compared = facts["comparison"] = _comparison(
-            thing, guarantee, against, target
-        )  # first, to refuse a misread file early
+        # First, to refuse a misread file early.
+        compared = facts["comparison"] = _comparison(thing, guarantee, against, target)
         compared |= {} if clusters is None else {"clusters": against_raw(clusters, guarantee.domain, against)}
     return facts
 
@@ -212,12 +212,6 @@ def _steps(lines: Iterable[Line], unit: str, depth: int = 0) -> Iterator[dict[st
         facts = {"step": line.label, "depth": depth, "composition": str(line.kind), "parts": len(line.parts)}
         yield {**facts, unit: float(line.amount)}
         yield from _steps(line.parts, "epsilon" if line.kind == "pure" else unit, depth + 1)
-
-
-def _columns(domain: Domain | None) -> list[dict[str, Any]]:
-    if domain is None:
-        return []
-    return [{"name": name, **declared} for name, declared in domain.to_dict().items()]
 
 
 def _synopsis(synopsis: Synopsis) -> dict[str, Any]:
@@ -318,16 +312,11 @@ def _by_persons(risk: dict[str, Any], guarantee: Guarantee, person: str | None) 
             f"{called} and the highest risk are those counted when the table was made. Only rows were counted again: "
             f"the smallest group has {risk['k']:,} rows, so it has at most that many {plural(called)}."
         )
-    by_persons = {
-        "k": reached.get("k"),
-        "largest_share": reached.get("largest_share"),
-        "found_at_most": most,
-        "called": called,
-    }
+    stated = {name: reached.get(name) for name in ("k", "largest_share")}
     worst = risk["prosecutor"]["max"]
     return {
         "counts": "persons",
-        "persons": {**by_persons, "recounted": person is not None},
+        "persons": {**stated, "found_at_most": most, "called": called, "recounted": person is not None},
         "rows_of_smallest": risk["k"] if person is None else None,
         "k": reached.get("k", risk["k"]) if person is None else risk["k"],
         "prosecutor": {**risk["prosecutor"], "max": worst if most is None else max(worst, most)},
@@ -384,7 +373,6 @@ def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
 
 
 def _prefixes(column: pa.ChunkedArray, declared: Code) -> pa.ChunkedArray:
-    """Return the prefixes of released codes."""
     edges = even_edges(declared, _BINS)
     places = declared.codes.numbers(column.combine_chunks().cast(pa.large_binary()))
     found = np.clip(np.searchsorted(edges, np.nan_to_num(places), side="right") - 1, 0, len(edges) - 2)
@@ -398,7 +386,7 @@ def _labels(column: Code, edges: Any) -> list[str]:
 def _days(column: pa.ChunkedArray, declared: Date | Time) -> dict[str, Any] | None:
     """Return the distribution of released days or times; None without any."""
     read = day_number if isinstance(declared, Date) else second_number
-    values = np.array([d for d in map(read, column.to_pylist()) if d is not None], dtype=np.float64)
+    values = np.array([d for d in map(read, column.to_pylist()) if d is not None], np.float64)
     if not len(values):
         return None
     low, high = math.floor(values.min()), math.floor(values.max()) + 1
@@ -421,14 +409,9 @@ def _frequencies(counts: local.Counts, candidates: Sequence[Any] | None) -> dict
     try:
         found: Any = counts.mechanism.estimate(counts, None if candidates is None else list(candidates))
     except (DiscreetError, TypeError) as error:
-        if candidates is None and isinstance(error, InvalidArgument) and error.name == "candidates":
-            out["note"] = (
-                "No frequencies are shown: a sketch does not list its values. Name them with --candidates, or use "
-                "'discreet sketch estimate'."
-            )
-        else:
-            out["note"] = f"No frequencies are shown: {error}"
-        return out
+        unlisted = candidates is None and isinstance(error, InvalidArgument) and error.name == "candidates"
+        said = "a sketch does not list its values. Name them with --candidates, or use 'discreet sketch estimate'."
+        return out | {"note": f"No frequencies are shown: {said if unlisted else error}"}
     if not hasattr(found, "candidates"):
         return out
     order = np.argsort(-found.count)[:_MOST_CANDIDATES]
@@ -459,12 +442,11 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
         if reason := _not_compared(thing, column, source.names):
             left_out.append({"column": column.name, "reason": reason})
             continue
-        raw = _values(open_table(weighed), domain.select([column.name]))
         if isinstance(column, Categorical):
             edges = np.linspace(column.low, column.high, len(column.categories) + 1)
         else:
             edges = even_edges(column, _BINS)
-        before = np.histogram(np.clip(raw[~np.isnan(raw)], column.low, column.high), edges)[0].astype(float)
+        before = _counted(open_table(weighed), domain.select([column.name]), edges)
         after = _released(thing, column, edges, domain)
         if after is None or not before.sum() or not np.abs(after).sum():
             empty = "the release" if after is not None and before.sum() else "the raw table"
@@ -542,15 +524,14 @@ def _released(thing: Any, column: Any, edges: Any, domain: Domain) -> Any:
     if isinstance(thing, Synopsis):
         found = thing.marginal(column.name, None if isinstance(column, Categorical) else edges)
         return np.asarray(found.counts, np.float64)
-    if isinstance(thing, pa.Table) and column.name in thing.column_names:
-        kind = thing.column(column.name).type
-        plain = pa.types.is_floating(kind) or pa.types.is_integer(kind) or not len(thing)
-        plain = plain or isinstance(column, (Categorical, Code)) or _plain_days(thing.column(column.name), column)
-        if not plain:
-            return None  # printed intervals: their rows have no value
-        values = _values(open_table(thing.select([column.name])), domain.select([column.name]))
-        return np.histogram(np.clip(values[~np.isnan(values)], column.low, column.high), edges)[0].astype(float)
-    return None
+    if not isinstance(thing, pa.Table) or column.name not in thing.column_names:
+        return None
+    kind = thing.column(column.name).type
+    plain = pa.types.is_floating(kind) or pa.types.is_integer(kind) or not len(thing)
+    plain = plain or isinstance(column, (Categorical, Code)) or _plain_days(thing.column(column.name), column)
+    if not plain:
+        return None  # printed intervals: their rows have no value
+    return _counted(open_table(thing.select([column.name])), domain.select([column.name]), edges)
 
 
 def _plain_days(cells: pa.ChunkedArray, column: Column) -> bool:
@@ -562,6 +543,12 @@ def _plain_days(cells: pa.ChunkedArray, column: Column) -> bool:
 def _values(source: Any, column: Domain) -> Any:
     """Return the values of one column; none of an empty table."""
     return np.concatenate([np.empty(0), *(batch[0] for batch in source.batches(column))])
+
+
+def _counted(source: Any, column: Domain, edges: Any) -> Any:
+    """Return how many rows have a value in each bin."""
+    values = _values(source, column)
+    return np.histogram(np.clip(values[~np.isnan(values)], column.low, column.high), edges)[0].astype(float)
 
 
 def _attached(file: str | Path, what: str, digest: str = "") -> list[dict[str, Any]]:

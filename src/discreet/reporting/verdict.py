@@ -69,7 +69,6 @@ class Findings:
 
     @property
     def file(self) -> str:
-        """The name of the file."""
         return self.path.name
 
     @property

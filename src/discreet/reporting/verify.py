@@ -56,8 +56,6 @@ _RESTS_ON_K = (
     "seen in a file: it rests on"
 )
 _RESTS_ON_HISTORY = "What holds together with earlier releases was not checked: only the private history shows it."
-
-
 #: Columns that a promise names.
 _MOST = 12
 #: How accounts begin: no line is before the first.
@@ -108,7 +106,6 @@ class Verdict:
         return f"unchanged; {them} nothing" if whole else f"holds; {', '.join(empty)}: no promise"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
         checks = [{"about": a.about, "check": a.name, "result": a.result, "detail": a.detail} for a in self.answers]
         told = {"verdict": VERDICTS[self.code], "code": self.code, "promises": self.promises, "checks": checks}
         return {**told, "rests_on": self.rests}

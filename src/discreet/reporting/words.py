@@ -50,13 +50,7 @@ def unbroken(value: Any) -> Any:
 
 
 def decimal(exact: Fraction | float, digits: int = 6) -> str:
-    """Write an exact amount of a budget as a decimal: rounded up, and marked so, unless it is short.
-
-    Examples
-    --------
-    >>> decimal(Fraction(3, 10)), decimal(Fraction(1009356435875911, 50000000000000000))
-    ('0.3', '0.0201872, rounded up')
-    """
+    """Write an exact amount of a budget as a decimal: rounded up, and marked so, unless it is short."""
     text = at_most(exact, digits)
     return text if math.isinf(exact) or Fraction(text) == exact else f"{text}, rounded up"
 
@@ -323,7 +317,6 @@ _OPENINGS = {"central": _central, "local": _local, "metric": _metric, "shuffled"
 
 
 def _strength(epsilon: float) -> list[str]:
-    """Return how strong a level is by common practice."""
     if epsilon <= 1:
         return ["By common practice this is a strong level (ε at most 1)."]
     if epsilon <= 5:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from discreet.core import Categorical, noise_width
 from discreet.reporting import number, translated, views
-from discreet.reporting.pages import clusters, intervals, plane, svg
+from discreet.reporting.pages import clusters, intervals, plane, svg, whole
 from discreet.studio.words import T, written
 
 #: A picture and its caption.
@@ -27,10 +27,6 @@ def localised(pictures: list[Picture], t: T, own: Iterable[Any] = ()) -> list[Pi
     spoken, known = t.language, list(own)  # type: ignore[attr-defined]
     return [(Markup(translated(str(picture), spoken, known, page=True)), translated(text, spoken, known))
             for picture, text in pictures]  # fmt: skip
-
-
-def _whole(value: float) -> str:
-    return number(round(value) + 0.0, 12)
 
 
 def pair(t: T, synopsis: Any, names: Sequence[str], found: dict[str, Any] | None = None) -> Picture:
@@ -71,7 +67,7 @@ def _modelled(t: T, synopsis: Any, names: Sequence[str], title: str, said: dict[
         high=upper.max(axis=0), ends=[_ends(c, views.marks(c)) for c in chosen],
         assumed="" if together else t("results.not_together"), **said,
     )  # fmt: skip
-    error = _whole(noise_width(0.95) * float(np.median(table.std_errors)))
+    error = whole(noise_width(0.95) * float(np.median(table.std_errors)))
     return picture, f"{title}; {t('results.cell_error', n=error) if together else t('results.not_together')}"
 
 
@@ -95,7 +91,7 @@ def frequencies(t: T, facts: dict[str, Any]) -> list[Picture]:
         return []
     names, values, low, high = ([row[key] for row in rows] for key in ("candidate", "count", "lower", "upper"))
     picture = svg.ranked(
-        names, values, low, high, title=t("results.people"), axis=t("results.people"), form=_whole
+        names, values, low, high, title=t("results.people"), axis=t("results.people"), form=whole
     )  # fmt: skip
     return [(picture, t("results.with_intervals", name=t("results.people")))]
 

@@ -14,15 +14,14 @@ import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from hmac import compare_digest
 from time import monotonic, time
 from typing import Any
 
 from discreet.collector.client_pages import served
-from discreet.collector.service import metrics
+from discreet.collector.service import metrics, operator
 from discreet.collector.service.committer import Committer
-from discreet.collector.service.operator import Operator, asks
 from discreet.collector.service.settings import Bucket, Settings, sealing_keys
 from discreet.collector.stores.base import Held, Outcome, Post, Store, find_task
 from discreet.errors import DataSourceError, DiscreetError, FormatError
@@ -66,7 +65,7 @@ class Entry:
     def __init__(self, held: Held, rate: float | None) -> None:
         task = held.task
         self.held, self.digest, self.size = held, task.digest, task.mechanism.layout.size
-        self.opens, self.closes = (_seconds(text) for text in (task.opens, task.closes))
+        self.opens, self.closes = (datetime.fromisoformat(text).timestamp() for text in (task.opens, task.closes))
         self.period = task.period
         self.bucket = None if rate is None else Bucket(rate)
         self.public = task.to_json().encode("utf-8")
@@ -107,7 +106,6 @@ class App:
             raise SystemExit(2) from None
         most = self.settings.most_waiting
         self.committer = Committer(self.store, loop, most_waiting=most, checks=not self.mixes)
-        self.operator = Operator(self.store, self.committer)
         self._learn()
         if self.settings.simulated is not None:
             self._static = served(find_task(self.store, self.settings.simulated).task)
@@ -149,7 +147,6 @@ class App:
     # ---- requests
 
     async def __rsgi__(self, scope: Any, proto: Any) -> None:
-        """Answer one request."""
         if scope.proto != "http":
             proto.close(404)
             return
@@ -352,17 +349,17 @@ class App:
 
     async def _get(self, path: str, scope: Any, proto: Any) -> None:
         if path == "/health":
-            _send(proto, 200, b'{"alive":true}')
+            proto.response_bytes(200, _JSON, b'{"alive":true}')
         elif path == "/ready":
             ready = self.committer.ready and not self._full
-            _send(proto, 200 if ready else 503, b'{"ready":true}' if ready else b'{"ready":false}')
+            proto.response_bytes(200 if ready else 503, _JSON, b'{"ready":true}' if ready else b'{"ready":false}')
         elif path == "/metrics":
             head = [("content-type", "text/plain; version=0.0.4"), ("cache-control", "no-store")]
             proto.response_str(200, head, self.numbers.text(self.committer))
         elif path in self._static:
             kind, content = self._static[path]
             proto.response_bytes(200, [("content-type", kind), ("cache-control", "no-store")], content)
-        elif asks(path):
+        elif operator.asks(path):
             await self._operator(path, scope, proto)
         elif (entry := self._paths.get(path) or await self._entry(path)) is None:
             refuse(proto, 404, "path", "there is nothing here; tasks are at /v1/tasks/<digest>")
@@ -373,19 +370,16 @@ class App:
 
     async def _operator(self, path: str, scope: Any, proto: Any) -> None:
         """Answer the operator, who must have the token."""
-        given = self.operator.token(scope.headers.get("authorization"))
+        given = operator.token(scope.headers.get("authorization"))
         if not compare_digest(given, self._token):
             asked = ("www-authenticate", 'Basic realm="collector"')
             refuse(proto, 401, "token", "this needs the operator's token", asked)
             return
         loop = asyncio.get_running_loop()
-        status, kind, body = await loop.run_in_executor(self._pool, self.operator.answer, path, scope.query_string)
+        asked_for = self.store, self.committer, path, scope.query_string
+        status, kind, body = await loop.run_in_executor(self._pool, operator.answer, *asked_for)
         # No header for other origins: pages on devices must not read the operator's answers.
         proto.response_bytes(status, [("content-type", kind), ("cache-control", "no-store")], body)
-
-
-def _send(proto: Any, status: int, body: bytes) -> None:
-    proto.response_bytes(status, _JSON, body)
 
 
 def taken(receipt: bytes) -> bytes:
@@ -396,10 +390,6 @@ def taken(receipt: bytes) -> bytes:
 def refuse(proto: Any, status: int, reason: str, text: str, *headers: tuple[str, str]) -> None:
     body = json.dumps({"error": text, "reason": reason}, ensure_ascii=False).encode("utf-8")
     proto.response_bytes(status, [*_JSON, *headers], body)
-
-
-def _seconds(text: str) -> float:
-    return datetime.fromisoformat(text).astimezone(UTC).timestamp()
 
 
 def end_with_parent() -> None:

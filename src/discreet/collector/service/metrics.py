@@ -26,7 +26,6 @@ class Numbers:
         self.refused: Counter[tuple[str, str]] = Counter()
 
     def took(self, task: str, n: int) -> None:
-        """Count a frame that was written."""
         self.frames[task] += 1
         self.reports[task] += n
 
@@ -55,11 +54,9 @@ class Numbers:
             ("commit_seconds_total", "counter", "Seconds spent in transactions.", round(committer.commit_seconds, 6)),
             ("waiting_bytes", "gauge", "Reports that wait to be written.", committer.waiting_bytes),
             ("ready", "gauge", "1 if the store takes reports.", int(committer.ready)),
-            *(
-                [("waiting_batches", "gauge", "Batches that the collector has not taken.", self.waiting_batches)]
-                * mixes
-            ),
-        ):
+            *((("waiting_batches", "gauge", "Batches that the collector has not taken.", self.waiting_batches),)
+              if mixes else ()),
+        ):  # fmt: skip
             yield from self._head(name, kind, meaning)
             yield f"discreet_{self.service}_{name} {value}"
 

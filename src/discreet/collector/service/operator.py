@@ -22,48 +22,42 @@ def asks(path: str) -> bool:
     return path in ("/", "/v1/tasks") or path.endswith("/estimate") or path.startswith("/tasks/")
 
 
-class Operator:
-    """Answers the operator's questions, on a thread of its own."""
-
-    def __init__(self, store: Store, committer: Committer) -> None:
-        self._store, self._committer = store, committer
-
-    @staticmethod
-    def token(header: str | None) -> bytes:
-        """Return the token of a request: a bearer token, or the password typed into a browser."""
-        kind, _, value = (header or "").partition(" ")
-        if kind.lower() == "bearer":
-            return value.strip().encode("utf-8", "replace")
-        if kind.lower() == "basic":
-            try:
-                return base64.b64decode(value, validate=True).partition(b":")[2]
-            except ValueError:  # not Base64, or not ASCII
-                return b""
-        return b""
-
-    def answer(self, path: str, query: str = "") -> tuple[int, str, bytes]:
-        """Return status, type and body. ``quantiles=0.5,0.99`` in the query chooses those of a distribution."""
+def token(header: str | None) -> bytes:
+    """Return the token of a request: a bearer token, or the password typed into a browser."""
+    kind, _, value = (header or "").partition(" ")
+    if kind.lower() == "bearer":
+        return value.strip().encode("utf-8", "replace")
+    if kind.lower() == "basic":
         try:
-            asked = _asked(query)
-            if path == "/":
-                return 200, _HTML, dashboard.front(self._store, self._committer).encode("utf-8")
-            if path.startswith("/tasks/"):
-                return 200, _HTML, dashboard.of_task(self._store, self._digest(path), **asked).encode("utf-8")
-            if path == "/v1/tasks":
-                return _json(200, [reading.standing(self._store, digest) for digest in self._store.tasks()])
-            return _json(200, reading.read(self._store, self._digest(path), **asked))
-        except InvalidArgument as error:
-            return _json(400, {"error": str(error), "reason": "query"})
-        except TooFewReports as error:
-            return _json(409, {"error": str(error), "reason": "few"})
-        except StoreUnavailable as error:
-            return _json(503, {"error": str(error), "reason": "store"})
-        except DiscreetError as error:
-            return _json(404, {"error": str(error), "reason": "task"})
+            return base64.b64decode(value, validate=True).partition(b":")[2]
+        except ValueError:  # not Base64, or not ASCII
+            return b""
+    return b""
 
-    def _digest(self, path: str) -> str:
-        """Return the full digest of the task in a path."""
-        return find_task(self._store, path.removesuffix("/estimate").rpartition("/")[2]).task.digest
+
+def answer(store: Store, committer: Committer, path: str, query: str) -> tuple[int, str, bytes]:
+    """Return status, type and body. ``quantiles=0.5,0.99`` in the query chooses those of a distribution."""
+    try:
+        asked = _asked(query)
+        if path == "/":
+            return 200, _HTML, dashboard.front(store, committer).encode("utf-8")
+        if path.startswith("/tasks/"):
+            return 200, _HTML, dashboard.of_task(store, _digest(store, path), **asked).encode("utf-8")
+        if path == "/v1/tasks":
+            return _json(200, [reading.standing(store, digest) for digest in store.tasks()])
+        return _json(200, reading.read(store, _digest(store, path), **asked))
+    except InvalidArgument as error:
+        return _json(400, {"error": str(error), "reason": "query"})
+    except TooFewReports as error:
+        return _json(409, {"error": str(error), "reason": "few"})
+    except StoreUnavailable as error:
+        return _json(503, {"error": str(error), "reason": "store"})
+    except DiscreetError as error:
+        return _json(404, {"error": str(error), "reason": "task"})
+
+
+def _digest(store: Store, path: str) -> str:
+    return find_task(store, path.removesuffix("/estimate").rpartition("/")[2]).task.digest
 
 
 def _asked(query: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ request. `discreet.local` interprets the reports.
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -31,6 +31,8 @@ MOST_COUNTERS = 1 << 25
 FORMAT = 1
 #: The most bytes of the log that are folded at once, and the fewest.
 MOST_FOLDED, LEAST_FOLDED = 1 << 24, 1 << 18
+#: Bytes of reports that are counted at once.
+_COUNTED = 1 << 22
 #: Rows of the log beyond which it is folded, however small they are.
 MOST_ROWS = 4096
 #: The reason of reports that a shuffler deleted, and the age of keys that are never forgotten.
@@ -202,23 +204,10 @@ def joined(task: Task, reports: Iterable[bytes], counts: Counts | None) -> Count
     """Count reports, in addition to earlier counts."""
     counts = task.mechanism.empty() if counts is None else counts
     size = task.mechanism.layout.size
-    for part in _parts(reports):
-        counts.add(np.frombuffer(part, np.uint8).reshape(-1, size))
+    rows, step = np.frombuffer(b"".join(reports), np.uint8).reshape(-1, size), max(1, _COUNTED // size)
+    for start in range(0, len(rows), step):
+        counts.add(rows[start : start + step])
     return counts
-
-
-def _parts(reports: Iterable[bytes], most: int = 1 << 22) -> Iterator[bytes]:
-    """Join reports to larger pieces, which are cheaper to count."""
-    held: list[bytes] = []
-    total = 0
-    for one in reports:
-        held.append(one)
-        total += len(one)
-        if total >= most:
-            yield b"".join(held)
-            held, total = [], 0
-    if held:
-        yield b"".join(held)
 
 
 def counters_of(task: Task) -> int:
@@ -226,14 +215,12 @@ def counters_of(task: Task) -> int:
 
 
 def check_size(task: Task) -> None:
-    """Refuse a task with more counters than a collector should hold in memory."""
     n = counters_of(task)
     if n > MOST_COUNTERS:
         raise InvalidArgument("mechanism", f"{n:,} counters", f"one with at most {MOST_COUNTERS:,} counters")
 
 
 def check_format(found: int) -> None:
-    """Refuse a store of a later version."""
     if found > FORMAT:
         raise DataSourceError(f"store: it has format {found}, and this version reads up to {FORMAT}; upgrade discreet")
 
@@ -257,7 +244,6 @@ def find_task(store: Store, digest: str) -> Held:
 
 
 def known(tasks: dict[str, Held], digest: str) -> Held:
-    """Return a task, or raise an error."""
     if digest not in tasks:
         raise DataSourceError(f"task: none has the digest {digest!r}; discreet collect task list shows them")
     return tasks[digest]

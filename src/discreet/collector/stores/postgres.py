@@ -140,7 +140,9 @@ class PostgresStore(common.Store):
             fresh = set(self._taken(columns)) if posts else set()
             return self._outcomes(posts, places, fresh)
         except self._psycopg.Error as error:
-            self._drop()
+            if self._base is not None:  # it may be broken: the next post opens another
+                self._base.close()
+                self._base = None
             raise StoreUnavailable(_first(error)) from error
 
     def _taken(self, columns: tuple[list[Any], ...]) -> list[tuple[int, bytes]]:
@@ -174,12 +176,6 @@ class PostgresStore(common.Store):
         if self._base is None or self._base.closed:
             self._base = self._connect(autocommit=True)
         return self._base
-
-    def _drop(self) -> None:
-        """Close a connection that may be broken; the next post opens another."""
-        if self._base is not None:
-            self._base.close()
-            self._base = None
 
     def counts(self, task: str) -> dict[int, Counts]:
         held = self._known(task)

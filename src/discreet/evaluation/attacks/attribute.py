@@ -67,8 +67,11 @@ def attribute_attack(
     outside = records("control", control, truth.shape[1], least=2)
     public = records("reference", reference, truth.shape[1], least=4)
     held = artifact if isinstance(artifact, Synopsis) else getattr(artifact, "synopsis_", None)
+    if isinstance(held, Synopsis) and isinstance(column, str):
+        secret = held.domain.position(column)
+    else:
+        secret = checks.whole("column", column, low=0, high=truth.shape[1] - 1)
     if isinstance(held, Synopsis):
-        secret = held.domain.position(column) if isinstance(column, str) else _place(column, truth.shape[1])
         hidden = held.domain.columns[secret]
         labels = len(hidden.categories) if isinstance(hidden, Categorical) else 0
         people, others, known = truth, outside, public
@@ -77,7 +80,7 @@ def attribute_attack(
             held, secret, np.delete(truth, secret, 1), np.delete(outside, secret, 1), labels
         )
     else:
-        secret, labels = _place(column, truth.shape[1]), 0
+        labels = 0
         space = LawSpace.of(metric, rate, truth.shape[1])
         people, others, known = space.scale(truth), space.scale(outside), space.scale(public)
         points = space.scale(records("artifact", artifact, truth.shape[1], least=2))
@@ -112,10 +115,6 @@ def attribute_attack(
     facts = {"column": column if isinstance(column, str) else secret}
     base = ScoredAttack("without the release", -blind[0], -blind[1], -limit, confidence=level)
     return GuessResult.of("attribute", (errors[0], errors[1], blind[0]), limit, base, level, facts)
-
-
-def _place(column: Any, width: int) -> int:
-    return checks.whole("column", column, low=0, high=width - 1)
 
 
 def _errors(guess: FloatArray, truth: FloatArray, labels: int) -> FloatArray:

@@ -234,7 +234,10 @@ def audit(
         runner = Runner(game, chosen, columns, workers, meter)
         names = chosen.names if columns is None else tuple(chosen.names[c] for c in columns)
         first, event = _choose(runner, total // 2, names, 1 - level, slack, begun, seconds)
-        counted = _affordable(total - total // 2, runner.speed, begun, seconds)
+        counted = total - total // 2
+        if seconds is not None:
+            left = begun + seconds - time.monotonic()
+            counted = min(counted, max(int(0.9 * runner.speed * left), _FEWEST))
         hits = _count(runner, counted, event)
     likelier, other = hits if event.first else hits[::-1]
     bound = lower_bound(likelier, other, counted, 1 - level, slack)
@@ -255,18 +258,17 @@ def _estimate(p: float, q: float, delta: float) -> float:
 def _features(game: Game, own: Callable[[Any], Any] | None) -> FeatureMap:
     """Choose the feature map by a first release, which takes no part in the audit."""
     look = game.releases(0, 2 if game.batch else 1, _LOOK, 0)
-    for i in range(2, 2 * _LOOKS if own is None and _empty(look[0]) else 0):
-        look = game.releases(i % 2, 2 if game.batch else 1, _LOOK, i)
-        if not _empty(look[0]):
-            break
-    else:
-        if own is None and _empty(look[0]):
-            got = "None" if look[0] is None else "NaN"
-            raise InvalidType("mechanism", got, "a function that returns its release (is a return missing?)")
     if own is not None:
         if hasattr(own, "names") and hasattr(own, "batch"):
             return cast(FeatureMap, own)
         return OwnFeatures(own, look if game.batch else look[0], game.batch)
+    for i in range(2, 2 * _LOOKS):
+        if not _empty(look[0]):
+            break
+        look = game.releases(i % 2, 2 if game.batch else 1, _LOOK, i)
+    if _empty(look[0]):
+        got = "None" if look[0] is None else "NaN"
+        raise InvalidType("mechanism", got, "a function that returns its release (is a return missing?)")
     return features_for(look[0], *game.inputs)
 
 
@@ -313,13 +315,6 @@ def _gathered(
     kept: tuple[list[FloatArray], list[FloatArray]] = ([], [])
     done = runner.run(phase, pairs, lambda side, X: kept[side].append(X), deadline=deadline, ahead=ahead)
     return done, [np.concatenate(part) for part in kept]
-
-
-def _affordable(pairs: int, speed: float, begun: float, seconds: float | None) -> int:
-    if seconds is None:
-        return pairs
-    left = begun + seconds - time.monotonic()
-    return min(pairs, max(int(0.9 * speed * left), _FEWEST))
 
 
 def _count(runner: Runner, pairs: int, event: Event) -> tuple[int, int]:

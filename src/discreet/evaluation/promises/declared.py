@@ -220,10 +220,6 @@ def odd_values(table: pa.Table, names: Sequence[str], domain: Domain) -> list[st
     return wrong
 
 
-def _text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
 def _number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
@@ -236,34 +232,32 @@ def _level(value: Any) -> bool:
     return _number(value) or value == "inf"
 
 
-def _diversity(value: Any) -> bool:
-    return value in ("distinct", "entropy", "recursive")
-
-
 def _whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
 
 
+_KINDS_OF_L = ("distinct", "entropy", "recursive")
 _REACHED: dict[str, Any] = {
     **dict.fromkeys(("k", "probabilistic_k", "k_of_rows"), _whole),
     "l": {"*": _level},
     "t": {"*": _number},
-    "l_kind": _diversity,
-    "t_kind": {"*": _text},
+    "l_kind": _KINDS_OF_L,
+    "t_kind": {"*": str},
     "largest_share": _share,
-    "k_by_columns": {"least": _whole, "columns": [[_text]]},
+    "k_by_columns": {"least": _whole, "columns": [[str]]},
 }
-#: Fields of an anonymous table's promise. Each may be absent; "*" stands for any name, [x] for a list of x.
+#: Fields of an anonymous table's promise. Each may be absent; "*" stands for any name, [x] for a list of x, (x, y)
+#: for one of these.
 _SHAPE: dict[str, Any] = {
-    **dict.fromkeys(("output", "identifiers", "k_counts"), _text),
+    **dict.fromkeys(("output", "identifiers", "k_counts"), str),
     **dict.fromkeys(("rows", "cells", "earlier_releases", "most_rows"), _whole),
-    "quasi_identifiers": [_text],
-    "labels": {"*": {"*": [_text]}},
-    "kept": {"columns": [_text], "k": _whole, "unique": _share},
+    "quasi_identifiers": [str],
+    "labels": {"*": {"*": [str]}},
+    "kept": {"columns": [str], "k": _whole, "unique": _share},
     "required": {
         **dict.fromkeys(("k", "probabilistic_k"), _whole),
-        "l": {"kind": _diversity, "least": _number, "c": _number, "counts": _text},
-        "t": {"kind": _text, "most": _number, "counts": _text},
+        "l": {"kind": _KINDS_OF_L, "least": _number, "c": _number, "counts": str},
+        "t": {"kind": str, "most": _number, "counts": str},
         "k_by_columns": _REACHED["k_by_columns"],
     },
     "reached": _REACHED,
@@ -279,7 +273,7 @@ def misshapen(facts: Mapping[str, Any], *, syntactic: bool) -> str:
     for name, value in facts.items():
         if not _plain(value) or not _plain(name):
             return str(name).encode("ascii", "backslashreplace").decode()
-        shape = _SHAPE.get(name) if syntactic else [_text] if asked and name == "figures" else None
+        shape = _SHAPE.get(name) if syntactic else [str] if asked and name == "figures" else None
         if not _fits(value, shape, name):
             return name
     return "reached_together" if syntactic and "reached_together" not in facts and "earlier_releases" in facts else ""
@@ -297,7 +291,9 @@ def _fits(value: Any, shape: Any, name: str = "") -> bool:
         if name == "kept" and ("k" in value) != ("unique" in value):
             return False
         return all(_fits(v, every or shape.get(key), key) for key, v in value.items())
-    return bool(shape(value))
+    if isinstance(shape, tuple):
+        return value in shape
+    return isinstance(value, shape) if isinstance(shape, type) else bool(shape(value))
 
 
 def _plain(value: Any) -> bool:

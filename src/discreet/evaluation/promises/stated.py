@@ -23,11 +23,6 @@ def misstated(promise: Guarantee) -> list[str]:
     """Return what a guarantee states about unit, neighbours and price that its other fields contradict.
 
     A text that begins with "not checkable" says why that is not known.
-
-    Examples
-    --------
-    >>> misstated(Guarantee("central", neighbours="replace any number of rows"))
-    ["the neighbours are 'replace any number of rows', and the rest of the promise says 'add or remove one row'"]
     """
     try:
         return [*dict.fromkeys(_misstated(promise))]
@@ -107,11 +102,6 @@ def least_variance(promise: Guarantee) -> float:
     One more person with m rows raises a count by m. The χ² divergence of what is released then is at most
     (e^ε - 1)² e^-ε, or e^(2ρ) - 1, and the variance at least m² over it (Hammersley, Chapman, Robbins). Laplace noise
     has twice that, or more.
-
-    Examples
-    --------
-    >>> least_variance(Guarantee("central"))  # nothing was spent
-    inf
     """
     unit, spent = None if promise.domain is None else promise.domain.unit, float(min(promise.spent.exact, 300))
     rows = 1

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet import mechanisms, noise
-from discreet.core import FloatArray, zcdp_to_epsilon
+from discreet.core import zcdp_to_epsilon
 from discreet.errors import DiscreetWarning
 from discreet.evaluation.audits.bit_patterns import BitPatterns
 from discreet.evaluation.audits.neighbours import NeighbourPair
@@ -40,7 +40,12 @@ def _choices() -> Iterator[AuditedMechanism]:
     """Yield the mechanisms that choose: by scores, among lines of a grid, among powers of two."""
     scores = NeighbourPair("one score of fifty moves", np.zeros(50), np.eye(50)[0])
     yield AuditedMechanism("noise.exponential", _exponential, (scores,), 1.0, batch=False, trials=2000)
-    unit = _columns(np.array([0.5, 0.5, 0.5, 0.25, 0.75]))
+    spread, ties = np.array([0.5, 0.5, 0.5, 0.25, 0.75]), np.full(5, 0.5)
+    unit = (
+        NeighbourPair("no one against one row at the end", np.empty(0), np.ones(1)),
+        NeighbourPair("equal rows, one at the lower end", ties, np.append(ties, 0.0)),
+        NeighbourPair("spread-out rows, one missing", spread, np.append(spread, np.nan)),
+    )
     bits = BitPatterns()
     few: dict[str, Any] = {"batch": False, "trials": 400}
     yield AuditedMechanism(
@@ -70,15 +75,6 @@ def _choices() -> Iterator[AuditedMechanism]:
         NeighbourPair("three persons, one more with three words", several, more),
     )
     yield AuditedMechanism("private_categories", _categories, people, 1.0, _DELTA * 10, batch=False, trials=1000)
-
-
-def _columns(spread: FloatArray) -> tuple[NeighbourPair, ...]:
-    ties = np.full(5, 0.5)
-    return (
-        NeighbourPair("no one against one row at the end", np.empty(0), np.ones(1)),
-        NeighbourPair("equal rows, one at the lower end", ties, np.append(ties, 0.0)),
-        NeighbourPair("spread-out rows, one missing", spread, np.append(spread, np.nan)),
-    )
 
 
 def _count(rows: Any, rng: Any, size: int) -> Any:

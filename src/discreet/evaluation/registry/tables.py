@@ -74,7 +74,11 @@ def audited_tables() -> dict[str, AuditedTable]:
 
 
 def _entries() -> Iterator[AuditedTable]:
-    tables = {"spread-out rows": _spread(), "equal rows and one far off": _outlier(), "as few rows as allowed": _few()}
+    tables = {
+        "spread-out rows": _table([20 + (i * 37) % 61 + _OFF + i / 1000 for i in range(120)]),
+        "equal rows and one far off": _table([40 + _OFF] * 40 + [119 + _OFF]),
+        "as few rows as allowed": _table([30 + _OFF, 31 + _OFF, 60 + _OFF, 61 + _OFF]),
+    }
     rules: dict[str, Any] = {"k": 4, "domain": _DOMAIN}
     for criterion in ("spread", "factor", "width", "cell"):
         method = anonymity.DensityTree(criterion=criterion, **rules)
@@ -101,18 +105,6 @@ def _entries() -> Iterator[AuditedTable]:
 def _table(ages: list[float]) -> pa.Table:
     n = range(len(ages))
     return pa.table({"age": ages, "job": [_JOBS[i % 3] for i in n], "ill": [_ILLS[i % 3] for i in n]})
-
-
-def _spread() -> pa.Table:
-    return _table([20 + (i * 37) % 61 + _OFF + i / 1000 for i in range(120)])
-
-
-def _outlier() -> pa.Table:
-    return _table([40 + _OFF] * 40 + [119 + _OFF])
-
-
-def _few() -> pa.Table:
-    return _table([30 + _OFF, 31 + _OFF, 60 + _OFF, 61 + _OFF])
 
 
 def _copied(released: pa.Table, raw: pa.Table) -> list[float]:

@@ -1,6 +1,7 @@
 """Text about models and projections on the page of a release, and about long ledgers."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -56,12 +57,10 @@ def drawn(found: Sequence[dict[str, Any]]) -> list[tuple[Markup, str]]:
         return []
     shares = [100 * one["dependence"] for one in near]
     names = [one["columns"] for one in near]
-    picture = svg.ranked(names, shares, title="dependence", axis="% of the rows", form=_short, letters=32)
+    picture = svg.ranked(
+        names, shares, title="dependence", axis="% of the rows", form=partial(number, digits=2), letters=32
+    )
     return [(picture, "Dependent columns: share of rows that would have to move to make them independent")]
-
-
-def _short(value: float) -> str:
-    return number(value, 2)
 
 
 def prepared(facts: dict[str, Any]) -> dict[str, Any]:
