@@ -1,9 +1,8 @@
 """All public tables by name, with source, licence and addresses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -122,8 +121,5 @@ def fetch(name: str, *, progress: Callable[[str, int, int | None], None] | None 
     ...
     discreet.errors.InvalidArgument: name must be one of 's1', ... got 'no-such-set'; try ...
     """
-
-    def of(file: str) -> fetching.Progress | None:
-        return None if progress is None else lambda done, total: progress(file, done, total)
-
-    return tuple(fetching.place(file, name, of(file)) for file in public_table(name).files)
+    files = public_table(name).files
+    return tuple(fetching.place(file, name, None if progress is None else partial(progress, file)) for file in files)

@@ -8,8 +8,6 @@ unpacked size are bounded, so a server cannot fill the disk or the memory.
 If ``DISCREET_OFFLINE`` is set, no connection is opened. Errors say what to fetch by hand and where to put it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import http.client

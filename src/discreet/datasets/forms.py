@@ -1,7 +1,5 @@
 """Converts downloads to tables: cells as text, columns named as in the copy on record."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

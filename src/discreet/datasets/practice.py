@@ -34,8 +34,7 @@ def practice(name: str, *, seed: int = 0) -> dict[str, bytes]:
     >>> list(files), files["hospital.csv"].decode("latin-1").splitlines()[1]
     (['hospital.csv'], 'P1000;w;56;1,75;04.12.2025;Innere;1.942,10;Entzündung')
     """
-    checks.choice("name", name, tuple(PRACTICE))
-    return PRACTICE[name](np.random.default_rng(checks.whole("seed", seed)))
+    return PRACTICE[checks.choice("name", name, tuple(PRACTICE))](np.random.default_rng(checks.whole("seed", seed)))
 
 
 def _hospital(rng: np.random.Generator) -> dict[str, bytes]:

@@ -1,13 +1,9 @@
 """Metrics for Prometheus: numbers of frames and reports, times of commits. Never the content of a report."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from discreet.collector.service.committer import Committer
+from discreet.collector.service.committer import Committer
 
 
 class Numbers:

@@ -1,18 +1,14 @@
 """Pages and figures for the operator: tasks, estimates, and one page with all of them."""
 
-from __future__ import annotations
-
 import base64
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs
 
 from discreet.collector import dashboard, reading
+from discreet.collector.service.committer import Committer
 from discreet.collector.stores.base import Store, find_task
 from discreet.errors import DiscreetError, InvalidArgument, StoreUnavailable, TooFewReports
-
-if TYPE_CHECKING:
-    from discreet.collector.service.committer import Committer
 
 _JSON, _HTML = "application/json", "text/html; charset=utf-8"
 

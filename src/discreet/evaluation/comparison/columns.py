@@ -1,6 +1,6 @@
 """Two tables in the same form: a row of numbers per record, categories as numbers, NaN for missing values."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet import engines
+from discreet import engines, noise
 from discreet.anonymity.risk import as_numbers, as_texts
 from discreet.core import (
     NAMING,
@@ -25,6 +25,7 @@ from discreet.core import (
 from discreet.engines import Source
 from discreet.engines.readers import read_columns
 from discreet.errors import InvalidArgument, SchemaError
+from discreet.evaluation.attacks import draws
 
 #: A column of texts is taken for a name or number of somebody if it has more different values than this, and more than
 #: half as many as rows.
@@ -186,5 +187,5 @@ def _coded(column: Any, kind: Numeric | Categorical) -> FloatArray:
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
-def drawn(values: FloatArray, most: int, order: Callable[[int], IntArray]) -> FloatArray:
-    return values if len(values) <= most else values[order(len(values))[:most]]
+def drawn(values: FloatArray, most: int, stream: noise.Generator) -> FloatArray:
+    return values if len(values) <= most else values[draws.order(len(values), stream)[:most]]

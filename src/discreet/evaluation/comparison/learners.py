@@ -58,7 +58,7 @@ def propensity(
     n = min(len(real), len(other), most)
     if n < 2 * _FOLDS:
         return None
-    some = [drawn(t, n, lambda size: draws.order(size, stream)) for t in (real, other)]
+    some = [drawn(t, n, stream) for t in (real, other)]
     X = np.concatenate(features(some, numeric))
     truth = np.repeat([0, 1], n)
     chances = _out_of_fold(X, truth, numeric, stream)
@@ -129,12 +129,12 @@ def utility(
     train, test = real, holdout
     if test is None:
         test, train = np.split(real[draws.order(len(real), stream)], [len(real) // _TEST_SHARE])
-    train, other, test = (drawn(t, _MOST_TRAINED, lambda n: draws.order(n, stream)) for t in (train, other, test))
+    train, other, test = (drawn(t, _MOST_TRAINED, stream) for t in (train, other, test))
     train, other, test = (t[~np.isnan(t[:, place])] for t in (train, other, test))
     if min(map(len, (train, other, test))) < 2:
         raise InvalidArgument("target", name, "a column with values in both tables", "another column")
     n = min(len(train), len(other))
-    train, other = (drawn(t, n, lambda size: draws.order(size, stream)) for t in (train, other))
+    train, other = (drawn(t, n, stream) for t in (train, other))
     classes = np.unique(np.concatenate([train[:, place], test[:, place]]))
     keep = np.delete(np.arange(len(numeric)), place)
     regress = bool(numeric[place]) and len(classes) > 2

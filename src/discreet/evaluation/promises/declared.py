@@ -1,7 +1,5 @@
 """Check that a released table keeps to the declaration in its promise: columns, their roles, cells and values."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass

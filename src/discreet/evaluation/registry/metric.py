@@ -34,7 +34,7 @@ def entries() -> Iterator[AuditedMechanism]:
         law = metric.NDLaplace(1, _RADIUS, (0, 1), remap, **options)
         claim = 2.0 if remap == "resample" else 1.0
         yield AuditedMechanism(f"metric.NDLaplace/{remap}", partial(_perturbed, law), near, claim, trials=10_000)
-    yield from _bits("metric.NDLaplace/bits", metric.NDLaplace(1, _RADIUS, (0, 1)), near[:1], 1.0)
+    yield from _bits("metric.NDLaplace/bits", metric.NDLaplace(1, _RADIUS, (0, 1)), near[:1])
     yield from _one_dimension()
     yield from _sphere()
     yield from _elastic()
@@ -63,7 +63,7 @@ def _sphere() -> Iterator[AuditedMechanism]:
         law = metric.SphericalLaplace(1, _METRES, None if remap == "none" else _AROUND, remap, **options)
         pairs = places if remap == "none" else places[:1]  # the others lie outside of the box of the grid
         yield AuditedMechanism(f"metric.SphericalLaplace/{remap}", partial(_perturbed, law), pairs, 1.0, trials=10_000)
-    yield from _bits("metric.SphericalLaplace/bits", metric.SphericalLaplace(1, _METRES), places[:1], 1.0)
+    yield from _bits("metric.SphericalLaplace/bits", metric.SphericalLaplace(1, _METRES), places[:1])
 
 
 def _elastic() -> Iterator[AuditedMechanism]:
@@ -98,7 +98,7 @@ def _local() -> Iterator[AuditedMechanism]:
     for name, law in laws.items():
         yield AuditedMechanism(f"metric.{name}", partial(_perturbed, law), corners, 1.0, trials=10_000)
     for name in ("Piecewise", "PrivUnit"):
-        yield from _bits(f"metric.{name}/bits", laws[name], corners[:1], 1.0)
+        yield from _bits(f"metric.{name}/bits", laws[name], corners[:1])
 
 
 def _trajectories() -> Iterator[AuditedMechanism]:
@@ -112,8 +112,8 @@ def _trajectories() -> Iterator[AuditedMechanism]:
     yield AuditedMechanism("metric.Trajectory", partial(_walks, law), pairs, 2.0, trials=4000)
 
 
-def _bits(name: str, law: Any, pairs: tuple[NeighbourPair, ...], claim: float) -> Iterator[AuditedMechanism]:
-    yield AuditedMechanism(name, partial(_perturbed, law), pairs, claim, features=BitPatterns(2), trials=10_000)
+def _bits(name: str, law: Any, pairs: tuple[NeighbourPair, ...]) -> Iterator[AuditedMechanism]:
+    yield AuditedMechanism(name, partial(_perturbed, law), pairs, 1.0, features=BitPatterns(2), trials=10_000)
 
 
 def _perturbed(law: Any, row: Any, rng: Any, size: int) -> Any:

@@ -132,7 +132,7 @@ def linkability(
     spaces = [ColumnSpace.of(found[: len(halves[0])]), ColumnSpace.of(found[len(halves[0]) :])]
 
     def linked(side: str) -> Rate:
-        targets = tables.targets(side, n_attacks, lambda n: draws.order(n, stream))
+        targets = tables.targets(side, n_attacks, stream)
         nearest = []
         for space in spaces:
             people = np.ascontiguousarray(getattr(space, side)[:, targets])
@@ -193,7 +193,7 @@ def inference(
     limit = near * float(there.max() - there.min()) * (1 + 1e-9) if hidden.numeric and len(there) else 0.0
 
     def right(side: str, blind: bool = False) -> Rate:
-        targets = tables.targets(side, n_attacks, lambda n: draws.order(n, stream), ~hidden.missing(truth[side]))
+        targets = tables.targets(side, n_attacks, stream, ~hidden.missing(truth[side]))
         people = np.ascontiguousarray(getattr(space, side)[:, targets])
         guess = _blind(hidden, len(targets), stream) if blind else _guess(space, hidden, people, stream)
         return Rate(int((np.abs(guess - truth[side][targets]) <= limit).sum()), len(targets), level)
@@ -230,7 +230,7 @@ def nearest_record(
     space = ColumnSpace.of(tables.columns)
 
     def near(side: str) -> Any:
-        targets = tables.targets(side, n_attacks, lambda n: draws.order(n, stream))
+        targets = tables.targets(side, n_attacks, stream)
         return -nearest_distances(np.ascontiguousarray(getattr(space, side)[:, targets]), *space.combinations)
 
     return split("membership", near("original"), near("control"), stream, confidence=level, facts={"kind": "table"})

@@ -1,6 +1,6 @@
 """Tables in the form that the attacks read: released cells as conditions, people as numbers and category numbers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet import engines
+from discreet import engines, noise
 from discreet.anonymity import Release
 from discreet.anonymity.risk import (
     Sets,
@@ -27,6 +27,7 @@ from discreet.core import NAMING, BoolArray, Domain, FloatArray, IntArray
 from discreet.engines.readers import read_columns
 from discreet.engines.tables import Encoder
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
+from discreet.evaluation.attacks import draws
 
 
 @dataclass(frozen=True)
@@ -54,12 +55,12 @@ class Tables:
     columns: list[Column]
     owners: dict[str, IntArray]
 
-    def targets(self, side: str, most: int, order: Callable[[int], IntArray], able: Any = None) -> IntArray:
+    def targets(self, side: str, most: int, stream: noise.Generator, able: Any = None) -> IntArray:
         """Return one row of at most ``most`` people, drawn at random from those that are ``able``."""
         owners = self.owners[side]
         places = np.arange(len(owners)) if able is None else np.flatnonzero(able)
         if len(places) > most or len(np.unique(owners[places])) < len(places):
-            places = places[order(len(places))]
+            places = places[draws.order(len(places), stream)]
             places = places[np.sort(np.unique(owners[places], return_index=True)[1])][:most]
         return places
 
