@@ -239,8 +239,6 @@ def compare_centers(X: Any, centers: Any, *, n_init: int = 5, seed: int = 0) -> 
 
 
 def read_matrix(name: str, value: Any, width: int | None = None) -> FloatArray:
-    if hasattr(value, "to_numpy") and hasattr(value, "columns") and not isinstance(value, np.ndarray):
-        value = value.to_numpy()
     try:
         matrix = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):

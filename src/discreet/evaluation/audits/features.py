@@ -7,7 +7,7 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,31 +21,21 @@ WIDEST = 4096
 _LARGE = 2**52
 
 
-class FeatureMap(Protocol):
-    """A map from releases to rows of numbers."""
+class FeatureMap:
+    """A map from releases to rows of numbers; by default it treats the releases of a batch one by one."""
 
     names: tuple[str, ...]
 
     def __call__(self, release: Any) -> Any:
         """Return the features of one release, in the order of the names."""
-
-    def batch(self, releases: Any) -> FloatArray:
-        """Return the features of many releases, one row each."""
-
-
-class OneByOne:
-    """A map that treats the releases of a batch one by one."""
-
-    names: tuple[str, ...]
-
-    def __call__(self, release: Any) -> Any:
         raise NotImplementedError
 
     def batch(self, releases: Any) -> FloatArray:
+        """Return the features of many releases, one row each."""
         return np.array([self(r) for r in releases], np.float64).reshape(len(releases), len(self.names))
 
 
-class NumberFeatures(OneByOne):
+class NumberFeatures(FeatureMap):
     """Length, sum and entries of a number or an array of numbers; texts by a hash, which ``texts`` undoes.
 
     A double does not separate whole numbers beyond 2^53, so what it rounds away is a feature of its own there.
@@ -93,7 +83,7 @@ class NumberFeatures(OneByOne):
         return np.concatenate([head, table[:, : self.size], rest], axis=1)
 
 
-class PointFeatures(OneByOne):
+class PointFeatures(FeatureMap):
     """Coordinates of points, and the distance of the nearest one to the differing records."""
 
     def __init__(self, first: Any, records: Sequence[FloatArray]) -> None:
@@ -126,7 +116,7 @@ class PointFeatures(OneByOne):
         return np.column_stack([np.full(len(points), points.shape[1]), *near, flat])
 
 
-class OwnFeatures:
+class OwnFeatures(FeatureMap):
     """A user's function; with batches it gets the whole batch."""
 
     def __init__(self, function: Callable[[Any], Any], first: Any, batch: bool) -> None:

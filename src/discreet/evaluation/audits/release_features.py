@@ -17,7 +17,6 @@ from discreet.evaluation.audits.features import (
     WIDEST,
     FeatureMap,
     NumberFeatures,
-    OneByOne,
     PointFeatures,
     number_of,
     word_code,
@@ -69,7 +68,7 @@ def _vectors(records: Sequence[Any], size: int) -> list[FloatArray]:
     return vectors
 
 
-class LeafFeatures(OneByOne):
+class LeafFeatures(FeatureMap):
     """Total, leaves and edges of a synopsis, and what it says at the place of each differing record.
 
     For each record: its leaf (weight, box), and the noisy counts on its path through the tree.
@@ -148,7 +147,7 @@ def _place(domain: Domain, record: Any) -> FloatArray | None:
     return None if np.isnan(place).any() else place
 
 
-class ReportFeatures(OneByOne):
+class ReportFeatures(FeatureMap):
     """Reports of a local mechanism: their bits, and for short ones the whole report as one number."""
 
     def __init__(self, first: Reports) -> None:
@@ -171,7 +170,7 @@ class ReportFeatures(OneByOne):
         return found
 
 
-class PartFeatures(OneByOne):
+class PartFeatures(FeatureMap):
     """The features of a part of a release: the counters of a collector, or the centres of a clustering."""
 
     def __init__(self, part: Callable[[Any], Any], inner: FeatureMap) -> None:
@@ -185,7 +184,7 @@ def _counters(counts: Counts) -> FloatArray:
     return np.concatenate([[counts.n], *(np.ravel(c) for c in counts.counters.values())]).astype(np.float64)
 
 
-class TableFeatures(OneByOne):
+class TableFeatures(FeatureMap):
     """Rows of a table, and for each column its values, interval ends, and whether they equal a true value."""
 
     def __init__(self, first: pa.Table, records: Sequence[Any]) -> None:

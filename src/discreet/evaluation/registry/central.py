@@ -11,7 +11,7 @@ from discreet import anonymity, synopses
 from discreet.clustering import DPLloyd, PrivateKMeans
 from discreet.core import Domain, FloatArray, Guarantee, Integer, Ledger, Person, epsilon_to_zcdp, later
 from discreet.errors import DiscreetWarning
-from discreet.evaluation.audits.features import OneByOne
+from discreet.evaluation.audits.features import FeatureMap
 from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
 from discreet.evaluation.audits.release_features import LeafFeatures, differing
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
@@ -188,7 +188,7 @@ def _published(method: Any, rows: Any, rng: Any) -> FloatArray:
     return np.append(fitted.moments_.values, getattr(fitted, "gradient_", ()))
 
 
-class MeasuredCounts(OneByOne):
+class MeasuredCounts(FeatureMap):
     """Features of a small marginal synopsis: total, counts of single columns, scores, and the first pair."""
 
     _PAIR = 6
