@@ -150,19 +150,14 @@ def _cells_fit(values: pa.ChunkedArray, shown: str, column: Column, groups: Any)
     if isinstance(column, Categorical):
         return _sets_fit(values, [category_text(c) for c in column.categories], groups, bars=shown != column.name)
     slack = _SLACK * max(column.high - column.low, abs(column.low), abs(column.high))
-    if shown != column.name:
-        ends = (
-            column.codes.numbers(as_texts(values).cast(pa.large_binary()))
-            if isinstance(column, Code)
-            else as_numbers(values)
-        )
-        low = high = ends
-        known = ends is not None
-    else:
+    if shown == column.name:
         found = read_stretches(values, groups, getattr(column, "codes", None))
-        known = found is not None
         low, high = (None, None) if found is None else (found.low, found.high)
-    if not known or low is None or high is None:
+    elif isinstance(column, Code):
+        low = high = column.codes.numbers(as_texts(values).cast(pa.large_binary()))
+    else:
+        low = high = as_numbers(values)
+    if low is None or high is None:
         return False
     whole = np.isinf(low) & np.isinf(high)  # "*" shows nothing
     below = (low < column.low - slack) & ~(np.isneginf(low) & (column.bottom is not None))

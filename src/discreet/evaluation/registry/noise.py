@@ -21,12 +21,14 @@ _CELLS, _CUTOFF, _SIGMA, _DELTA = 4, 1, 2, 0.01
 def entries() -> Iterator[AuditedMechanism]:
     one = NeighbourPair("no one against one row", np.empty(0, np.int64), np.zeros(1, np.int64))
     many = NeighbourPair("many rows, one more", np.zeros(1000, np.int64), np.zeros(1001, np.int64))
-    yield AuditedMechanism("noise.discrete_laplace", _count, (one, many), 1.0, trials=20_000, tight=True)
+    count = partial(_noisy, len, noise.discrete_laplace, 1)
+    yield AuditedMechanism("noise.discrete_laplace", count, (one, many), 1.0, trials=20_000, tight=True)
     largest = NeighbourPair("no row, one of the largest value", np.empty(0, np.int64), np.array([3]))
-    yield AuditedMechanism("noise.discrete_laplace/sum", _sum, (largest,), 0.5, trials=20_000, tight=True)
+    total = partial(_noisy, np.sum, noise.discrete_laplace, 6)
+    yield AuditedMechanism("noise.discrete_laplace/sum", total, (largest,), 0.5, trials=20_000, tight=True)
     yield AuditedMechanism("noise.discrete_laplace/cells", _cells, (one,), 1.0, tight=True)
-    gaussian = zcdp_to_epsilon(1 / (2 * _SIGMA**2), _DELTA)
-    yield AuditedMechanism("noise.discrete_gaussian", _gaussian, (one,), gaussian, _DELTA, trials=20_000)
+    level, count = zcdp_to_epsilon(1 / (2 * _SIGMA**2), _DELTA), partial(_noisy, len, noise.discrete_gaussian, _SIGMA)
+    yield AuditedMechanism("noise.discrete_gaussian", count, (one,), level, _DELTA, trials=20_000)
     values = (NeighbourPair("first and last value", 0, 4), NeighbourPair("neighbouring values", 1, 2))
     yield AuditedMechanism("noise.randomized_response", _response, values, 2.0, trials=20_000, tight=True)
     yield from _choices()
@@ -77,21 +79,13 @@ def _choices() -> Iterator[AuditedMechanism]:
     yield AuditedMechanism("private_categories", _categories, people, 1.0, _DELTA * 10, batch=False, trials=1000)
 
 
-def _count(rows: Any, rng: Any, size: int) -> Any:
-    return len(rows) + noise.discrete_laplace(1, size=size, rng=rng)
-
-
-def _sum(rows: Any, rng: Any, size: int) -> Any:
-    return int(rows.sum()) + noise.discrete_laplace(6, size=size, rng=rng)
+def _noisy(statistic: Any, draw: Any, scale: int, rows: Any, rng: Any, size: int) -> Any:
+    return int(statistic(rows)) + draw(scale, size=size, rng=rng)
 
 
 def _cells(rows: Any, rng: Any, size: int) -> Any:
     counts = np.bincount(rows, minlength=_CELLS)
     return counts + noise.discrete_laplace(1, size=(size, _CELLS), rng=rng)
-
-
-def _gaussian(rows: Any, rng: Any, size: int) -> Any:
-    return len(rows) + noise.discrete_gaussian(_SIGMA, size=size, rng=rng)
 
 
 def _response(value: int, rng: Any, size: int) -> Any:

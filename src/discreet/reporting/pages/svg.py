@@ -102,12 +102,9 @@ def ranked(
     """
     v, doubt, other = (ink.clean(x, len(values)) for x in (values, assumed, second))
     low, high = (ink.clean(values if x is None else x, len(v)) for x in (lower, upper))
-    chosen = (
-        range(len(v))
-        if len(v) <= _MOST_ROWS
-        else np.argsort(-np.maximum(v, other), kind="stable")[:_MOST_ROWS].tolist()
-    )
-    shown = np.asarray(chosen, int)
+    shown = np.arange(len(v))
+    if len(v) > _MOST_ROWS:
+        shown = np.argsort(-np.maximum(v, other), kind="stable")[:_MOST_ROWS]
     most = max(float(high[shown].max(initial=0)), float(v[shown].max(initial=0)), float(other[shown].max(initial=0)))
     least = min(float(low[shown].min(initial=0)), float(v[shown].min(initial=0)), 0.0)
     room = _NAMES * letters // _LETTERS
