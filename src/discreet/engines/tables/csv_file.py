@@ -66,7 +66,8 @@ class CsvTable(Part):
         if self.dialect.header:
             if head.startswith(_WIDE_BOMS) and self.dialect.encoding == "utf-8":
                 raise DataSourceError(
-                    f'data: {self.label} is written in UTF-16, not UTF-8; declare encoding = "utf-16" under [source]'
+                    f'data: {self.label} is written in UTF-16, not UTF-8; declare encoding = "utf-16" under [source] '
+                    "of a schema (--schema), or save it as UTF-8"
                 )
             found, body = self._header(head[begin:])
             self.names, self._body = self._named(found), begin + body
@@ -221,7 +222,7 @@ class CsvTable(Part):
         if any("\ufffd" in name for name in names):
             raise DataSourceError(
                 f"data: the first line of {self.label} is not written in {self.dialect.encoding}; declare the encoding "
-                'under [source], such as encoding = "windows-1252"'
+                'under [source] of a schema (--schema), such as encoding = "windows-1252", or save the file as UTF-8'
             )
         self.repeats = distinct_names(names) != names
         return distinct_names(names)

@@ -37,7 +37,7 @@ KIND = Kind(
         option("trials", "whole", "Runs of the mechanism on each of two neighbouring inputs.", 100000, default=100000,
             low=100),
         option("confidence", "number", "Confidence level of each bound.", 0.99, default=0.99, above=0, below=1),
-        option("seconds", "number", "Maximum seconds for each pair of inputs; makes fewer runs.", 60, above=0,
+        option("seconds", "number", "Stop each pair of inputs after so many seconds, with fewer runs.", 60, above=0,
             arguments=("time_budget",)),
         replace(SEED, help="Make the runs of a mechanism repeatable, to repeat an audit."),
         LANGUAGE,
