@@ -54,7 +54,7 @@ class MaskedRelease(Release):
 
 
 class Masker(Declared, Estimator):
-    """Read, change the quasi-identifiers as a whole, measure, release. A subclass says how (`_change`, `_written`)."""
+    """Read, change the quasi-identifiers as a whole, measure, release. A subclass says how (`_change`)."""
 
     _: KW_ONLY
     domain: Any = DOMAIN
@@ -135,14 +135,14 @@ class Masker(Declared, Estimator):
         raise NotImplementedError
 
     def _written(self, grid: Grid, values: FloatArray) -> pa.Array:
-        raise NotImplementedError
+        return plain_array(grid, values)
 
 
 def _measure(table: Table, before: FloatArray, after: FloatArray, stream: noise.Generator) -> dict[str, Any]:
     rows = np.flatnonzero(~(np.isnan(before) | np.isnan(after)).any(axis=0))
     if len(rows) > _MEASURED:
         rows = rows[np.argsort(noise.below(2**62, size=len(rows), rng=stream))[:_MEASURED]]
-    spread = np.array([np.std(c[~np.isnan(c)]) if (~np.isnan(c)).any() else 0.0 for c in before])[:, None]
+    spread = deviations(before)[:, None]
     spread[spread == 0] = 1.0
     linked = linkage((before / spread).T, (after[:, rows] / spread).T, rows)
     near = [near_values(was, shown, 0.05) for was, shown in zip(before, after, strict=True)]
@@ -165,6 +165,10 @@ def _measure(table: Table, before: FloatArray, after: FloatArray, stream: noise.
             "unit": "standard deviations; correlations as they are",
         },
     }
+
+
+def deviations(columns: FloatArray) -> FloatArray:
+    return np.array([np.std(c[~np.isnan(c)]) if (~np.isnan(c)).any() else 0.0 for c in columns])
 
 
 def _correlation(columns: FloatArray) -> FloatArray:

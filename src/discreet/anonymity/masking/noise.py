@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from discreet import noise
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.masking.masker import Masker, on_grid, refuse_columns, whole_points
+from discreet.anonymity.masking.masker import Masker, deviations, on_grid, refuse_columns, whole_points
 from discreet.anonymity.release.release import number_array
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.core import Date, FloatArray, Time, option
@@ -179,7 +179,7 @@ class MultiplicativeNoise(Noisy):
 def _root(unit: FloatArray, kind: str) -> FloatArray:
     """Return a matrix A with A Aᵀ the covariance of the columns, over rows without a gap; or its diagonal."""
     if kind == "uncorrelated":
-        return np.diag(np.array([np.std(c[~np.isnan(c)]) if (~np.isnan(c)).any() else 0.0 for c in unit]))
+        return np.diag(deviations(unit))
     whole = unit[:, ~np.isnan(unit).any(axis=0)]
     if whole.shape[1] < 2:
         return np.zeros((len(unit), len(unit)))

@@ -3,11 +3,9 @@
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from discreet import noise
-from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.masking.masker import Masker, plain_array
+from discreet.anonymity.masking.masker import Masker
 from discreet.anonymity.release.table import Table
 from discreet.core import FloatArray, option
 
@@ -45,6 +43,3 @@ class Sampling(Masker):
         unique = int((sizes[group.ravel()[rows]] == 1).sum())
         told = {"unique": {"rows": unique, "share": unique / n}}
         return before[:, rows], {"share": float(self.share), "rows": rows, "notes": _SAMPLED, "disclosure": told}
-
-    def _written(self, grid: Grid, values: FloatArray) -> pa.Array:
-        return plain_array(grid, values)

@@ -5,13 +5,11 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from discreet import noise
-from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.masking._swap_kernels import count_inside, swap_ranks
 from discreet.anonymity.masking.grouping import Points, auto_rows, mdav_groups, path_groups
-from discreet.anonymity.masking.masker import Masker, plain_array
+from discreet.anonymity.masking.masker import Masker
 from discreet.anonymity.release.disclosure import middle_ranks
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.core import FloatArray, IntArray, Person, option
@@ -125,9 +123,6 @@ class RankSwapping(Masker):
         required = {"k": None, "probabilistic_k": k}
         facts = {"groups": int(groups.max()) + 1, "required": required, "reached": reached, "notes": _SWAPPED}
         return after, {**facts, "measured": other, "disclosure": {"measured_on": "another draw, with the same groups"}}
-
-    def _written(self, grid: Grid, values: FloatArray) -> pa.Array:
-        return plain_array(grid, values)
 
 
 def permuted(column: FloatArray, groups: IntArray, stream: noise.Generator) -> FloatArray:

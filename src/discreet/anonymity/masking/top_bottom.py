@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from discreet import noise
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.masking.masker import Masker, plain_array
+from discreet.anonymity.masking.masker import Masker
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.core import FloatArray, Integer, coding
 from discreet.errors import SchemaError
@@ -62,7 +62,7 @@ class TopBottomCoding(Masker):
         return after, {"coded": codes}
 
     def _written(self, grid: Grid, values: FloatArray) -> pa.Array:
-        plain = plain_array(grid, values)
+        plain = super()._written(grid, values)
         if not grid.numeric or not any(grid.coded):
             return plain
         below, above = coding.edges(grid.column)
