@@ -196,22 +196,13 @@ def grow_on(
     ends = np.cumsum(held[waiting])
     roots = np.stack([ends - held[waiting], ends, tree.levels[waiting]], 1)
     run, _, ids = grower.on(own, codes, make_labels(len(sensitive)))
-    nodes = run(roots, cells, 0)
-    # As `stitch` does, for many small pieces at once.
-    piece = np.searchsorted(roots[:, 0], nodes[:, BEGIN], side="right") - 1
-    sizes = np.ones(tree.n_nodes, np.int64)
-    sizes[waiting] = np.bincount(piece, minlength=len(waiting))
-    place = np.cumsum(sizes) - sizes
-    shift = (place[waiting] - np.searchsorted(piece, np.arange(len(waiting))))[piece]
-    right = np.where(tree.right >= 0, place[tree.right], -1)
-    whole = np.empty((int(sizes.sum()), ROWS + 1), np.int64)
-    whole[place] = np.stack([tree.column, tree.cut, right, tree.criterion, held], 1)
-    new = slim(nodes).astype(np.int64)
-    new[:, RIGHT] += np.where(new[:, RIGHT] >= 0, shift, 0)
-    at = np.arange(len(new)) + shift
-    whole[at] = new
-    moved, last = place[leaf], new[:, COLUMN] < 0  # leaves come in the order of their rows
-    moved[rows[ids]] = np.repeat(at[last], new[last, ROWS])
+    grown = pieces(run(roots, cells, 0), roots)
+    top = np.stack([tree.column, tree.cut, tree.right, tree.criterion, held], 1)
+    whole, place = stitch(top, waiting, grown)
+    moved, starts = place[leaf], place[waiting].tolist()
+    last = [start + np.flatnonzero(piece[:, COLUMN] < 0) for start, piece in zip(starts, grown, strict=True)]
+    at = np.concatenate(last)
+    moved[rows[ids]] = np.repeat(at, whole[at, ROWS])  # leaves come in the order of their rows
     return finish(tree.grids, whole).tree, moved
 
 
@@ -258,34 +249,29 @@ def _grow_on_all_cores(run: Run, n: int, root: IntArray, cell: IntArray) -> IntA
         return pieces(run(roots[batch], cells[waiting[batch]], 0), roots[batch])
 
     grown = [nodes for found in in_order(work, batches) for nodes in found]
-    return stitch(slim(top), waiting, grown)
+    return stitch(slim(top), waiting, grown)[0]
 
 
 def pieces(nodes: IntArray, roots: IntArray) -> list[IntArray]:
     """Return the trees of a table that several roots have grown, each with its own numbers."""
-    starts = np.searchsorted(nodes[:, BEGIN], roots[:, 0]).tolist()
-    found = [slim(nodes[a:b]) for a, b in zip(starts, [*starts[1:], len(nodes)], strict=True)]
-    for a, piece in zip(starts, found, strict=True):
-        piece[piece[:, RIGHT] >= 0, RIGHT] -= a
-    return found
+    starts, found = np.searchsorted(nodes[:, BEGIN], roots[:, 0]), slim(nodes)
+    shift = np.repeat(starts, np.diff(starts, append=len(nodes)))
+    found[:, RIGHT] -= np.where(found[:, RIGHT] >= 0, shift, 0)
+    return np.split(found, starts[1:])
 
 
-def stitch(top: IntArray, waiting: IntArray, grown: list[IntArray]) -> IntArray:
-    """Put each grown piece in the place of its node; nodes keep their depth-first order."""
+def stitch(top: IntArray, waiting: IntArray, grown: list[IntArray]) -> tuple[IntArray, IntArray]:
+    """Put each grown piece in the place of its node; nodes keep their depth-first order. Also return where they are."""
     sizes = np.ones(len(top), np.int64)
     sizes[waiting] = [len(nodes) for nodes in grown]
-    place = np.concatenate([[0], np.cumsum(sizes)])
-    whole = np.empty((place[-1], top.shape[1]), top.dtype)
-    kept = np.ones(len(top), bool)
-    kept[waiting] = False
-    whole[place[:-1][kept]] = top[kept]
-    inner = place[:-1][kept & (top[:, RIGHT] >= 0)]
-    whole[inner, RIGHT] = place[whole[inner, RIGHT]]
-    for node, piece in zip(waiting, grown, strict=True):
-        start = place[node]
+    place = np.cumsum(sizes) - sizes
+    whole = np.empty((int(sizes.sum()), top.shape[1]), top.dtype)
+    whole[place] = top
+    whole[place, RIGHT] = np.where(top[:, RIGHT] >= 0, place[top[:, RIGHT]], -1)
+    for start, piece in zip(place[waiting].tolist(), grown, strict=True):
         piece[piece[:, RIGHT] >= 0, RIGHT] += start
         whole[start : start + len(piece)] = piece
-    return whole
+    return whole, place
 
 
 def make_space(grids: Sequence[Grid], tiers: Mapping[int, IntArray]) -> GridSpace:

@@ -94,10 +94,11 @@ class NodeCounts:
             _add_values(rows, slot, codes, self.values)
 
     def merge(self, other: NodeCounts) -> None:
-        for mine, theirs in zip(self._added(), other._added(), strict=True):
+        for mine, theirs in zip(self.arrays, other.arrays, strict=True):
             mine += theirs
 
-    def _added(self) -> tuple[IntArray, IntArray, IntArray]:
+    @property
+    def arrays(self) -> tuple[IntArray, IntArray, IntArray]:
         return self.counts, self.sums, self.values
 
 

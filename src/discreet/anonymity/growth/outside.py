@@ -64,8 +64,6 @@ class DistantRows(Protocol):
 
 @dataclass
 class _Node:
-    """A node of the upper part."""
-
     rows: int
     level: int
     first: IntArray
@@ -110,7 +108,7 @@ def grow_outside(
         return _grow_bucket(grower, [nodes[i] for i in places[waiting[bucket == number]]], bins, codes)
 
     grown = [piece for found in rows.grown(routed, of_node, work) for piece in found]
-    return finish(grids, stitch(slim(top), waiting, grown))
+    return finish(grids, stitch(slim(top), waiting, grown)[0])
 
 
 def _grow_top(rows: DistantRows, grower: Grower, shape: CountShape, hand_over: int, at_once: int) -> list[_Node]:
