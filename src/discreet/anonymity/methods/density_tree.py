@@ -13,7 +13,7 @@ import numpy as np
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.pruning import prune
 from discreet.anonymity.methods import drawing
-from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner, grow_records
+from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner
 from discreet.anonymity.methods.supervised import choose_growth
 from discreet.anonymity.release.prepare import MERGE
 from discreet.anonymity.release.table import Table, TablePlan, read_table
@@ -166,10 +166,10 @@ class DensityTree(Partitioner):
         return InvalidArgument(name, getattr(self, name), expected, f"{name}={plain}")
 
     def _grow(self, table: BuildRecords, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
-        settings = self._splitting(tiers) | ({"criterion": "label"} if self.supervised else {})
         if self._grows_outside:
-            return grow_records(table, rules, **settings)
+            return super()._grow(table, tiers, rules)
         assert isinstance(table, Table)
+        settings = self._splitting(tiers) | ({"criterion": "label"} if self.supervised else {})
         codes, settings["limits"] = stacked(table.sensitive, table.n), rules.limits(table.sensitive)
         if self.supervised:
             self.weight_, self.ahead_ = choose_growth(table, codes, settings)

@@ -22,7 +22,6 @@ from discreet.anonymity.release.blanks import blanked_boxes, fill_in, fill_in_to
 from discreet.anonymity.release.rows import FrozenPartition, PublishedCells
 from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan, refuse_unknown
 from discreet.anonymity.risk.classes import join
-from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import BoolArray, IntArray, checks, option
 from discreet.errors import InvalidArgument, InvalidType
@@ -102,7 +101,7 @@ class Generalization(Partitioner):
             if few > allowed:
                 return few
             counts = table.placed(ClassesOf(groups, self.rules_, 0.0, {}))
-        kept = keep_ok(counts.place, self.rules_, counts.sensitive, counts.persons, counts.rows)
+        kept = keep_ok(counts, self.rules_)
         return int(counts.rows[~kept].sum())
 
     def _decide_together(
@@ -194,7 +193,7 @@ class ClassesOf:
         n = len(counts.rows)
         whole = self._rules.measure(np.zeros(n, int), counts.sensitive, counts.persons, counts.rows)
         refuse_root(self._rules, counts.sensitive, np.ones(n, bool), whole.ok, counts.persons, counts.rows)
-        kept = keep_ok(counts.place, self._rules, counts.sensitive, counts.persons, counts.rows)
+        kept = keep_ok(counts, self._rules)
         shown, settings = np.unique(counts.place[kept]), dict(self._settings)
         of_place = np.full(len(self._known), -1, np.int64)
         of_place[shown] = np.arange(len(shown))
@@ -236,16 +235,15 @@ def _placed(groups: Sequence[IntArray], table: Table) -> IntArray:
     return classes([group[bins] for group, bins in zip(groups, table.bins, strict=True)])
 
 
-def keep_ok(
-    of: IntArray, rules: Rules, sensitive: Sequence[CodedColumn], persons: IntArray | None, rows: IntArray | None = None
-) -> BoolArray:
-    """Return which rows stay when the classes that break a rule are left out; see `Rules.measure` for ``rows``.
+def keep_ok(counts: PlaceCounts, rules: Rules) -> BoolArray:
+    """Return which entries stay when the classes that break a rule are left out.
 
     Leaving rows out changes the distribution for t, so this is repeated until nothing changes.
     """
+    of = counts.place
     kept = np.ones(len(of), bool)
     while kept.any():
-        good = rules.kept(np.where(kept, of, -1), sensitive, persons, rows)
+        good = rules.kept(np.where(kept, of, -1), counts.sensitive, counts.persons, counts.rows)
         stays = kept.copy()
         stays[kept] = good[of[kept]]
         if stays.sum() == kept.sum():

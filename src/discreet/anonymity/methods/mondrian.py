@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from typing import Any
 
-from discreet.anonymity.growth.grow import GrownTree
-from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner, grow_records
-from discreet.anonymity.risk.rules import BLIND, Rules
+from discreet.anonymity.methods.partitioner import Partitioner
+from discreet.anonymity.risk.rules import BLIND
 from discreet.core import IntArray
 
 
@@ -31,9 +30,6 @@ class Mondrian(Partitioner):
 
     _: KW_ONLY
     blind: bool = BLIND
-
-    def _grow(self, table: BuildRecords, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
-        return grow_records(table, rules, **self._growth(tiers))
 
     def _growth(self, tiers: Mapping[int, IntArray]) -> dict[str, Any]:
         return {"criterion": "mondrian", "min_share": 0.0, "max_depth": 2**31, "tiers": tiers}

@@ -55,7 +55,7 @@ BuildRecords: TypeAlias = Table | SpilledTable | FramedTable
 
 
 class Partitioner(Declared, Estimator):
-    """Read, fit, transform. A subclass grows cells (`_grow`) and describes them (`_facts`)."""
+    """Read, fit, transform. A subclass grows cells (`_growth`, `_grow`) and describes them (`_facts`)."""
 
     k: int = option(
         default=10,
@@ -263,7 +263,7 @@ class Partitioner(Declared, Estimator):
         return LeavesOf(self.tree_, self.rules_, float(given.suppress), self._facts(), self._is_blind, given.blanks)
 
     def _grow(self, table: BuildRecords, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
-        raise NotImplementedError
+        return grow_records(table, rules, **(self._growth(tiers) or {}))
 
     def _facts(self) -> dict[str, Any]:
         raise NotImplementedError
@@ -373,10 +373,7 @@ class Partitioner(Declared, Estimator):
         whole = table.entries
         good = self.rules_.measure(whole.place, whole.sensitive, whole.persons, whole.rows).ok
         refuse_root(self.rules_, whole.sensitive, np.ones(len(whole.rows), bool), good, whole.persons, whole.rows)
-        return table, self._tiers()
-
-    def _tiers(self) -> dict[int, IntArray]:
-        return tiers_of(self.plan_, self.hierarchies_)
+        return table, tiers_of(self.plan_, self.hierarchies_)
 
     def check(self) -> None:
         """Refuse options that no table could be released with. No table is read.

@@ -187,10 +187,9 @@ def _packed(
 
 
 def _arrays(counts: NodeCounts) -> list[tuple[IntArray, int]]:
-    """Return what is counted, and from which key on: three kinds of sums, the lowest bins and the highest."""
-    arrays = [counts.counts, counts.sums, counts.values]
-    starts = np.cumsum([0, *(array.size for array in arrays)])
-    return list(zip(arrays, starts[:-1].tolist(), strict=True))
+    """Return what is counted, and from which key on: three kinds of sums."""
+    starts = np.cumsum([0, *(array.size for array in counts.arrays)])
+    return list(zip(counts.arrays, starts[:-1].tolist(), strict=True))
 
 
 def _counted(pieces: Iterator[pa.RecordBatch], read: _Blocks, job: CountJob) -> Iterator[pa.RecordBatch]:

@@ -80,7 +80,7 @@ class ExecutorRows:
 
     def writer(self, target: str | Path, guarantee: Guarantee, stream: noise.Generator, delivery: Delivery) -> Any:
         self._key = noise.order_key(stream)
-        return PartsWriter(target, guarantee, delivery.book)
+        return PartFolder(target, guarantee, delivery.book)
 
     def written(self, out: Any, shown: ReleasedColumns, cell_of: IntArray, n: int) -> Iterator[FoundRows]:
         rows, person = self.worker(shown.names), self._plan.person
@@ -99,7 +99,7 @@ class ExecutorRows:
             self.table, rows.positions, work, _schema(carried), write,
             parts=-(-max(n, 1) // spark_parts.ROWS_PER_PART), key=self._key,
         )  # fmt: skip
-        for table in out.counted(out.parts):
+        for table in out.counted():
             cell, held = (np.asarray(table.column(i).combine_chunks(), np.int64) for i in (0, -1))
             here, gone = cell > _LOST, np.array([int(held[cell == lost].sum()) for lost in (_LOST, _UNNAMED)])
             raw = {name: table.column(1 + i).combine_chunks().filter(pa.array(here)) for i, name in enumerate(counted)}
@@ -121,15 +121,6 @@ class ExecutorRows:
         positions = [bound[domain.position(name)] for name in asked]
         assert not names or places_of(self._source, self.table, names)
         return RowsHere(self._plan, domain.select(asked), self._source.dialect, tuple(names), positions)
-
-
-class PartsWriter(PartFolder):
-    """The writer of a frame's rows: files are there when rows were written, the folder when all was checked."""
-
-    parts: Any = None
-
-    def finish(self) -> Any:  # type: ignore[override]
-        return super().finish(self.parts)
 
 
 @dataclass(frozen=True)

@@ -197,10 +197,10 @@ class Release:
         return (lambda _: None) if booking is None else booking.book
 
     def _payload(self, suffix: str = ".csv", form: str = "text") -> bytes:
-        """Return the bytes that `save` writes into a file of this ending."""
         table = self.table
         if checks.choice("form", form, ("text", "bounds")) == "bounds":
-            table = self._with_bounds()
+            others = table.drop_columns([grid.name for grid in self.cells.grids])
+            table = pa.table({name: held[name] for held in (self.bounds, others) for name in held.column_names})
         sink = io.BytesIO()
         if suffix.lower() in PARQUET:
             pq.write_table(table.replace_schema_metadata({PROMISE_KEY: self.guarantee.to_json()}), sink)
@@ -210,12 +210,6 @@ class Release:
             writer.write_table(flat)
             writer.close()
         return sink.getvalue()
-
-    def _with_bounds(self) -> pa.Table:
-        quasi = {grid.name for grid in self.cells.grids}
-        columns = {name: self.bounds[name] for name in self.bounds.column_names}
-        columns.update({name: self.table[name] for name in self.table.column_names if name not in quasi})
-        return pa.table(columns)
 
     def __repr__(self) -> str:
         reached = self.guarantee.parameters["reached"]

@@ -51,7 +51,6 @@ def is_large(source: engines.Source, plan: TablePlan, memory: float) -> bool:
 
 
 def machine_memory() -> float:
-    """Return the bytes of memory of this machine; infinite if unknown."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):
@@ -148,7 +147,6 @@ class SpilledTable(OutsideTable):
         return int(counts[counts < k].sum())
 
     def count(self, job: CountJob) -> NodeCounts:
-        """Count all rows by node, column and bin."""
         idle: queue.SimpleQueue[NodeCounts] = queue.SimpleQueue()
         parts = [job.start() for _ in range(WORKERS)]
         for counts in parts:
@@ -167,11 +165,9 @@ class SpilledTable(OutsideTable):
         return parts[0]
 
     def moments(self, places: IntArray) -> Any:
-        """Add up places and products of places, column by column."""
         return sum(in_order(lambda block: moments(self._bins(block).T.copy(), places), self.file.blocks()))
 
     def grown(self, top: TopTree, bucket: IntArray, grow: BucketGrower) -> Iterator[list[IntArray]]:
-        """Grow one bucket after the other; see `discreet.anonymity.growth.outside.DistantRows`."""
         buckets = enumerate(self._buckets(top, bucket))
         return in_order(lambda found: grow(found[0], *found[1]), buckets)
 
@@ -192,7 +188,7 @@ class SpilledTable(OutsideTable):
                     meter.advance(len(whole))
         finally:
             for file in files:
-                file.__exit__(None, None, None)
+                file.__exit__()
 
 
 def label_numbers(plan: TablePlan, entries: PlaceCounts, values: Mapping[str, Values]) -> list[IntArray]:

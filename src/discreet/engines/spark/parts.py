@@ -52,7 +52,6 @@ _TYPES = {"boolean": pa.bool_(), "bigint": pa.int64(), "double": pa.float64(), "
 
 
 def arrow_type(declared: str) -> pa.DataType:
-    """Return the Arrow type of a column that Spark declares so."""
     return _TYPES[declared]
 
 
@@ -188,7 +187,7 @@ class PartFolder:
 
     def __init__(self, path: str | Path, guarantee: Guarantee, book: Callable[[Guarantee], None] | None = None) -> None:
         self._path, self._guarantee, self._book = Path(path).expanduser().absolute(), guarantee, book
-        self._work = ""
+        self._work, self.parts = "", Parts([], [], 0)
 
     def __enter__(self) -> PartFolder:
         check_new(self._path)
@@ -206,26 +205,26 @@ class PartFolder:
         folder, suffix, guarantee = self._work, self._path.suffix, self._guarantee
         return lambda batches: _write_part(batches, folder, suffix, guarantee, made, tally())
 
-    def counted(self, parts: Parts) -> Iterator[pa.Table]:
+    def counted(self) -> Iterator[pa.Table]:
         """Yield what tasks counted of the rows they wrote."""
-        missing = [name for name in (*parts.files, *parts.tallies) if not Path(self._work, name).is_file()]
+        missing = [n for n in (*self.parts.files, *self.parts.tallies) if not Path(self._work, n).is_file()]
         if missing:
             raise DataSourceError(
                 f"output: executors wrote to a folder {str(self._path.parent)!r} that is not the driver's; name one "
                 "that all machines share"
             )
-        for name in parts.tallies:
+        for name in self.parts.tallies:
             with pa.OSFile(str(Path(self._work, name))) as file:
                 yield pa.ipc.open_stream(file).read_all()
 
-    def finish(self, parts: Parts) -> WrittenTable:
+    def finish(self) -> WrittenTable:
         """Give the folder its name, and write its guarantee."""
         whole, ending = Path(self._work, "whole"), "parquet" if self._path.suffix.lower() in PARQUET else "csv"
         mask = os.umask(0)
         os.umask(mask)
         with writing(self._path):
             whole.mkdir()
-            for i, name in enumerate(parts.files):
+            for i, name in enumerate(self.parts.files):
                 place = whole / f"part-{i:05}.{ending}"
                 os.rename(Path(self._work, name), place)
                 with suppress(PermissionError):  # a file of the user who runs executors is as that user made it
@@ -235,7 +234,7 @@ class PartFolder:
                 self._book(sealed)
             after_promise(self._path, sealed, lambda: os.replace(whole, self._path))
         head = _head(self._path / f"part-00000.{ending}", format_of(self._path)[0])
-        return WrittenTable(self._path, parts.n_rows, tuple(head.column_names), head, sealed)
+        return WrittenTable(self._path, self.parts.n_rows, tuple(head.column_names), head, sealed)
 
 
 def _write_part(
