@@ -78,8 +78,9 @@ def test_threads_that_call_kernels_first_at_once_keep_them_under_their_texts(tmp
 import threading
 import numpy as np
 from discreet.engines.passes import kernels as k
-a, b, c, real, start = *np.zeros((3, 2), np.int64), np.array([0.0, 1.0]), threading.Barrier(3)
-calls = [(k.add_dense, a, np.zeros(1, int)), (k.drop_missing, b, real), (k.append_axis, c, real, 0.0, 1.0, 4, False)]
+a, b, real, start = *np.zeros((2, 2), np.int64), np.array([0.0, 1.0]), threading.Barrier(3)
+rows = k.drop_rows, real[:, None], np.array([True])
+calls = [(k.add_dense, a, np.zeros(1, int)), rows, (k.append_axis, b, real, 0.0, 1.0, 4, False)]
 threads = [threading.Thread(target=lambda c: (start.wait(), c[0](*c[1:])), args=[c]) for c in calls]
 [t.start() for t in threads]
 [t.join() for t in threads]

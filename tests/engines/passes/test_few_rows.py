@@ -34,17 +34,12 @@ def test_an_axis_is_appended_alike(kind: str, parts: int, own: bool) -> None:
     assert np.array_equal(few, many)
 
 
-def test_rows_are_counted_and_missing_ones_marked_alike() -> None:
+def test_rows_are_counted_alike() -> None:
     rng = np.random.default_rng(2)
     ids, few, many = rng.integers(-1, 9, 500), np.ones(9, np.int64), np.ones(9, np.int64)
     kernels.add_counts(few, ids)
     kernels.add_dense(many, ids)
     assert np.array_equal(few, many)
-    x = np.where(rng.random(500) < 0.2, np.nan, 1.0)
-    first, second = ids.copy(), ids.copy()
-    kernels.mark_missing(first, x)
-    kernels.drop_missing(second, x)
-    assert np.array_equal(first, second)
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.int16])

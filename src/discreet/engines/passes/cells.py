@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from discreet.core import Categorical, Code, Column, Domain, FloatArray, IntArray, Integer, checks, jit
-from discreet.engines.passes.kernels import add_axis, drop_rows, mark_missing
+from discreet.engines.passes.kernels import add_axis, drop_rows
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 
@@ -141,7 +141,7 @@ class RowMap:
         ids = np.zeros(len(columns[0]), dtype=np.int64)
         for x, column in zip(columns, self.domain, strict=True):
             if not _own(column):
-                mark_missing(ids, x)
+                ids[np.isnan(x)] = -1
         return ids
 
 
@@ -278,7 +278,6 @@ class NestedMap:
         return int(self.starts[-1])
 
     def ids(self, columns: Sequence[FloatArray]) -> IntArray:
-        """Return the cell of each row, -1 for a dropped one."""
         first = self.grid.ids(columns)
         inside = np.zeros(len(first), np.int64)
         for x, column, parts in zip(columns, self.domain, self.grid.parts, strict=True):
@@ -287,11 +286,9 @@ class NestedMap:
         return np.where(first < 0, -1, self.starts[first] + inside)
 
     def outer(self, cells: Any) -> IntArray:
-        """Return the first-level cell around each cell."""
         return np.searchsorted(self.starts, np.asarray(cells, dtype=np.int64), side="right") - 1
 
     def boxes(self, cells: Any) -> tuple[FloatArray, FloatArray]:
-        """Return the real bounds of cells, as `GridMap.boxes` does."""
         outer = self.outer(cells)
         lower, upper = self.grid.boxes(outer)
         rest = np.asarray(cells, dtype=np.int64) - self.starts[outer]

@@ -25,14 +25,6 @@ def add_axis(ids: IntArray, x: Any, low: float, width: float, parts: int, own: b
     ids[:] = np.where((ids >= 0) & (cell >= 0), ids * (parts + own) + cell, -1)
 
 
-def mark_missing(ids: IntArray, x: Any) -> None:
-    """Mark the rows with a missing coordinate as dropped."""
-    if not few(drop_missing, ids.size):
-        drop_missing(ids, x)
-    else:
-        ids[np.isnan(x)] = -1
-
-
 def add_counts(counts: IntArray, ids: IntArray) -> None:
     """Count every row that was not dropped."""
     if not few(add_dense, ids.size):
@@ -76,16 +68,7 @@ def drop_rows(block: FloatArray, drops: BoolArray) -> IntArray:  # pragma: no co
 
 
 @jit
-def drop_missing(ids: IntArray, x: Any) -> None:
-    """Mark the rows with a missing coordinate as dropped."""
-    for i in range(ids.size):
-        if x[i] != x[i]:
-            ids[i] = -1
-
-
-@jit
 def add_dense(counts: IntArray, ids: IntArray) -> None:
-    """Count every row that was not dropped."""
     for cell in ids:
         if cell >= 0:
             counts[cell] += 1

@@ -65,7 +65,6 @@ class Design:
 
     @property
     def size(self) -> int:
-        """The length of the published vector."""
         return int(self.places.max()) + 1
 
     @property

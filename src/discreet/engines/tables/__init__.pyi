@@ -1,6 +1,5 @@
 from .encode import Encoder as Encoder
 from .encode import arrow_kind as arrow_kind
-from .escapes import CSV_DIALECTS as CSV_DIALECTS
 from .escapes import format_facts as format_facts
 from .escapes import format_of as format_of
 from .escapes import unescaped as unescaped
