@@ -5,7 +5,6 @@ A column of numbers keeps its type; everything else becomes text. Unreadable val
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +13,6 @@ import pyarrow.compute as pc
 from discreet.core import Categorical, Column, Domain, FloatArray, IntArray, Meter
 from discreet.engines.source import Source
 from discreet.engines.tables.arrow import as_arrow, not_empty, plainly, present
-from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.formats.cells import Labelled
 from discreet.engines.tables.part import BATCH_SIZE, Part, check_named, is_remote, is_typed, near_names
 from discreet.engines.tables.text_kernels import Field
@@ -68,7 +66,8 @@ def column_batches(
                     kept = not_empty(kept) if isinstance(piece, Field) else kept
                     found[name] = plainly(kept, piece, column, source.dialect)
                 found |= {name: _of_kind(found[name], kind) for name, kind in shared.items()}
-                yield _coordinates(part, [own[p] for p in positions], encoders), found
+                pairs = zip(positions, encoders, strict=True)
+                yield [part.encode(own[place], encoder) for place, encoder in pairs], found
                 meter.advance(amount)
 
 
@@ -89,12 +88,7 @@ def counted_columns(
         yield {name: not_empty(column) for name, column in found.items()}, np.asarray(pieces[-1], np.int64)
 
 
-def _coordinates(part: Part, pieces: list[Any], encoders: list[Encoder]) -> list[FloatArray]:
-    return [part.encode(piece, encoder) for piece, encoder in zip(pieces, encoders, strict=True)]
-
-
 def places_of(source: Source, part: Part, names: Sequence[str]) -> list[int]:
-    """Return the positions of the named columns in a part."""
     check_named(part)
     known = part.names if not part.bare or source.domain is None else source.domain.names
     absent = [name for name in names if name not in known]

@@ -82,9 +82,6 @@ class CsvTable(Part):
     def size(self) -> int:
         return self._size
 
-    def check(self, position: int, encoder: Encoder) -> None:
-        encoder.check("text", "text", self.label)
-
     def encode(self, piece: Field, encoder: Encoder) -> FloatArray:
         return encoder.field(piece)
 
@@ -164,7 +161,6 @@ class CsvTable(Part):
     @staticmethod
     @contextmanager
     def _opened(path: Path) -> Iterator[tuple[IO[bytes], Any]]:
-        """Open a file, decompressed."""
         try:
             with path.open("rb") as raw:
                 name = path.name.lower()
@@ -281,13 +277,11 @@ def _fill(stream: Any, room: ByteArray) -> int:
 
 
 def _first(stream: Any, size: int) -> bytes:
-    """Read the first bytes of a stream."""
     room = np.empty(size, np.uint8)
     return room[: _fill(stream, room)].tobytes()
 
 
 def _behind_line(head: bytes, begin: int) -> int:
-    """Return where the next line begins."""
     breaks = [i for i in (head.find(b"\n", begin), head.find(b"\r", begin)) if i >= 0]
     if not breaks:
         return len(head)

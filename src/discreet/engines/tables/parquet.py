@@ -6,7 +6,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.engines.tables.encode import Encoder, column_kind
 from discreet.engines.tables.part import Batch, Part
 from discreet.errors import DataSourceError
 
@@ -34,10 +33,6 @@ class ParquetTable(Part):
 
     def kind(self, position: int) -> pa.DataType:
         return self._schema.field(position).type
-
-    def check(self, position: int, encoder: Encoder) -> None:
-        kind = self.kind(position)
-        encoder.check(column_kind(kind), kind, self.label)
 
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
         return self._read(positions, batch_size, None)

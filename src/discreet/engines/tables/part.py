@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias, TypeGuard
 
 from discreet.core import FloatArray, nearest
 from discreet.core.schema import looks_like_a_record
-from discreet.engines.tables.encode import Encoder
+from discreet.engines.tables.encode import Encoder, column_kind
 from discreet.errors import SchemaError
 
 #: Rows read and counted at a time. Small enough for the cache of one core.
@@ -54,14 +54,16 @@ class Part(Protocol):
         return
 
     def check(self, position: int, encoder: Encoder) -> None:
-        """Refuse a column whose type does not fit its declaration."""
+        """Refuse a column whose type does not fit its declaration; without types every column is text."""
+        kind = self.kind(position) if is_typed(self) else "text"
+        encoder.check("text" if isinstance(kind, str) else column_kind(kind), kind, self.label)
 
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
         """Yield the asked columns, batch by batch."""
 
     def encode(self, piece: Any, encoder: Encoder) -> FloatArray:
         """Turn a piece of a column into coordinates."""
-        return encoder.arrow(piece)
+        return piece.encode(encoder) if hasattr(piece, "encode") else encoder.arrow(piece)
 
 
 def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
@@ -108,15 +110,12 @@ def check_named(part: Part) -> None:
 
 
 def is_divided(part: Part) -> TypeGuard[Any]:
-    """Return whether a part can be read from several places at once."""
     return hasattr(part, "read_unit")
 
 
 def is_typed(part: Part) -> TypeGuard[Any]:
-    """Return whether a part keeps a type for every column."""
     return hasattr(part, "kind")
 
 
 def is_remote(part: Part) -> TypeGuard[Any]:
-    """Return whether the rows of a part stay where they are."""
     return hasattr(part, "counted")

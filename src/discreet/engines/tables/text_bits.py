@@ -89,7 +89,6 @@ _byte, _word, _found, _below, _above, _ones, _product = (cast(Any, _Instruction(
 
 @inlined
 def byte_at(address: Any, place: Any) -> Any:
-    """Return one byte."""
     return _byte(np.uintp(address + place))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -36,9 +35,7 @@ class RowFile:
     def __enter__(self) -> RowFile:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def __len__(self) -> int:

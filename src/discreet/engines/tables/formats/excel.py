@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from discreet.core import FloatArray
 from discreet.core.schema import Dialect, toml_value
-from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.formats.cells import Cells, cells_of
 from discreet.engines.tables.part import Batch, Part, distinct_names
 from discreet.engines.tables.texts import text_of
@@ -92,12 +90,6 @@ class ExcelTable(Part):
 
     def size(self) -> int:
         return int(self._sheet.total_height)
-
-    def check(self, position: int, encoder: Encoder) -> None:
-        encoder.check("text", "text", self.label)
-
-    def encode(self, piece: Cells, encoder: Encoder) -> FloatArray:
-        return piece.encode(encoder)
 
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
         self._convert([p for p in dict.fromkeys(positions) if self._key(p) not in self._held.columns])

@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core import FloatArray
 from discreet.core.schema import Address, Dialect
 from discreet.engines.tables.encode import Encoder, column_kind
 from discreet.engines.tables.formats.cells import Cells
@@ -99,12 +98,6 @@ class _Database(Part):
 class SqliteTable(_Database):
     """A table or query of SQLite, in which every value has a type of its own."""
 
-    def check(self, position: int, encoder: Encoder) -> None:
-        encoder.check("text", "text", self.label)
-
-    def encode(self, piece: Cells, encoder: Encoder) -> FloatArray:
-        return piece.encode(encoder)
-
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
         wanted = [text for p in positions for text in _typed(_name(self.names[p]))]
         for batch in self._answers(wanted):
@@ -133,12 +126,8 @@ class PostgresTable(_Database):
         encoder.check("float" if numeric else column_kind(kind), "numeric" if numeric else kind, self.label)
 
     def kind(self, position: int) -> pa.DataType:
-        """Return the type of a column, as its values are passed on."""
         kind = self._schema.field(position).type
         return kind if self._plain(position) else pa.large_string()
-
-    def encode(self, piece: pa.Array | Cells, encoder: Encoder) -> FloatArray:
-        return piece.encode(encoder) if isinstance(piece, Cells) else encoder.arrow(piece)
 
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
         long = [self._stored(p) in _LONG for p in positions]

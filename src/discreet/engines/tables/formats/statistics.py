@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core import FloatArray
 from discreet.engines.tables.encode import Encoder, column_kind
 from discreet.engines.tables.formats.cells import Labelled
 from discreet.engines.tables.part import Batch, Part
@@ -87,9 +86,6 @@ class StatisticsTable(Part):
         kind = self._kinds[position]
         encoder.check(column_kind(kind), kind, self.label)
 
-    def encode(self, piece: pa.Array | Labelled, encoder: Encoder) -> FloatArray:
-        return piece.encode(encoder) if isinstance(piece, Labelled) else encoder.arrow(piece)
-
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
         wanted = [self._keys[p] for p in positions] or self._keys[:1]
         done = 0
@@ -105,7 +101,6 @@ class StatisticsTable(Part):
                 return
 
     def _kind(self, stored: str, written: str | None) -> pa.DataType:
-        """Return the type of a column, by what the file says of it."""
         if stored == "string":
             return pa.large_string()
         if written and re.fullmatch(_DAYS[self._program], written, re.IGNORECASE):

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -144,7 +145,7 @@ class _Spool:
         reader, self._reader = self._reader, None
         handle, path = tempfile.mkstemp(prefix="discreet-", suffix=".arrows")  # readable by its owner only
         os.close(handle)
-        weakref.finalize(self, _removed, path)
+        weakref.finalize(self, Path(path).unlink, missing_ok=True)
         options = pa.ipc.IpcWriteOptions(compression="lz4")
         with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, self.schema, options=options) as writer:
             for batch in reader:
@@ -168,8 +169,3 @@ def _spool_of(data: Any) -> _Spool:
             raise InvalidType("data", type(data), what, "pa.RecordBatchReader.from_stream(data)") from None
         _SPOOLS[id(data)] = found
     return found
-
-
-def _removed(path: str) -> None:
-    if os.path.exists(path):
-        os.unlink(path)
