@@ -87,7 +87,6 @@ class Choice:
     refine: Any = "auto"
 
     def words(self, n_axes: int) -> str:
-        """Say what it is."""
         if self.method == "lift":
             return "groups on the axes of a random projection, with their means in all columns"
         if self.method == "tree":
@@ -128,7 +127,8 @@ def boxes(
         if whole and not is_rich(x / rows_for_a_mean(d), d, n_clusters, rich, where):
             n_cells: float = CELLS_PER_CLUSTER * n_clusters
             if rich is None and d >= MANY_AXES:
-                n_cells = min(n_cells, cells_for(x / rows_for_a_mean(d) * n_clusters, d))
+                means = x / rows_for_a_mean(d) * n_clusters
+                n_cells = min(n_cells, max(1.0, min(CELLS_PER_MEAN * means, CELLS_FOR_ROWS * means**2 / d)))
             parts = coarse_parts(domain, n_cells)
             steps = refinement(x, n_axes=d, parts=min(parts), work=math.prod(parts) * n_clusters, means=True)
             return Choice("grid", {"rule": parts, "n_clusters": n_clusters, "leaf_means": True}, steps)
@@ -161,11 +161,6 @@ def is_whole(domain: Domain) -> bool:
 def may_lift(domain: Domain) -> bool:
     """Return whether a table has so many axes that a projection is to be thought of."""
     return len(domain) >= MANY_AXES and is_whole(domain)
-
-
-def cells_for(x: float, n_axes: int) -> float:
-    """Return how many cells of a coarse grid are worth their noise, with rows for x means."""
-    return max(1.0, min(CELLS_PER_MEAN * x, CELLS_FOR_ROWS * x**2 / n_axes))
 
 
 def is_rich(z: float, n_axes: int, n_clusters: int, rich: float | None, where: str) -> bool:

@@ -89,7 +89,8 @@ class DPLloyd(Declared, Centers):
         opening = open_for(self, X, select=select, gaussian=gaussian)
         domain, gate = opening.domain, opening.gate
         units, needed = distance_units(domain, self.scale), one_iteration(k, len(domain), opening.n_rows)
-        steps = asked or iterations(_for_iterations(gate.left, needed), needed)
+        left = gate.left  # of ρ, what t iterations have together if each has 2√(ρ/t) like ε
+        steps = asked or iterations(left.shown if isinstance(left, Epsilon) else 4 * left.shown / needed, needed)
         centers = domain.from_unit(pack(k, len(domain), gate.free))
         for step in range(steps):
             centers = _iterate(opening, centers, units, gate.left / (steps - step), f"iteration {step + 1}")
@@ -120,11 +121,6 @@ def one_iteration(n_clusters: int, n_axes: int, n_rows: float) -> float:
 def iterations(epsilon: float, needed: float) -> int:
     """Return min(7, max(2, floor(ε/ε_m)))."""
     return int(min(MOST_ITERATIONS, max(FEWEST_ITERATIONS, min(epsilon / needed, 1e6))))
-
-
-def _for_iterations(left: Price, needed: float) -> float:
-    """Return the ε that `iterations` is to divide: of ρ, what t iterations have together if each has 2√(ρ/t) like ε."""
-    return left.shown if isinstance(left, Epsilon) else 4 * left.shown / needed
 
 
 def _gaussian(steps: int) -> Callable[[Domain, Epsilon, Rho], bool]:

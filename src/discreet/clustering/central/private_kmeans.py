@@ -214,7 +214,8 @@ class PrivateKMeans(Declared, Centers):
         opening = open_for(self, X, check=fits, select=select, **shape)
         choice = named or choice_for(opening, self._planned_clusters(), self.scale)
         built = _build(choice, opening, self.scale, self.n_init)
-        return opening, choice, opening.weighed(_named(built, opening))
+        facts = no_part(opening.declared, opening.domain)
+        return opening, choice, opening.weighed(built.replace(facts=facts) if facts else built)
 
     def check(self) -> None:
         """Refuse what no table could be clustered with: what `fit` refuses before it reads a row."""
@@ -244,14 +245,6 @@ class PrivateKMeans(Declared, Centers):
         """Return the number of clusters that the synopsis is made for: for "auto" half of the most there may be."""
         given, most = self.read_option("n_clusters"), self.read_option("max_clusters")
         return max(1, most // 2) if given == "auto" else given  # type: ignore[no-any-return]
-
-
-def _named(released: Synopsis, opening: OpenRelease) -> Synopsis:
-    """Let the promise say which columns took no part."""
-    facts = no_part(opening.declared, opening.domain)
-    if not facts:
-        return released
-    return released.replace(facts=facts)
 
 
 def choice_for(opening: OpenRelease, n_clusters: int, scale: str = "none") -> auto.Choice:

@@ -42,24 +42,18 @@ def touching(leaves: Leaves) -> tuple[IntArray, IntArray]:
     return pairs[:, 0], pairs[:, 1]
 
 
-def density(leaves: Leaves) -> FloatArray:
-    """Return rows per volume of each leaf, relative to rows spread evenly over the domain."""
-    domain = leaves.seen.domain
-    share = np.prod((leaves.seen.upper - leaves.seen.lower)[leaves.which] / (domain.high - domain.low), axis=1)
-    dense: FloatArray = leaves.weights / np.maximum(share, 1e-300) / leaves.weights.sum()
-    return dense
-
-
 def hills(leaves: Leaves, prominence: float, contrast: float) -> IntArray:
     """Return the hill that each leaf belongs to, named by its peak: from the top down, as `DensityClusters` says.
 
     A hill is one of its own if its rows above the saddle exceed zero by ``prominence`` standard deviations, and if it
     is ``contrast`` times as dense as the saddle.
     """
-    dense, (first, second) = density(leaves), touching(leaves)
+    seen, (first, second) = leaves.seen, touching(leaves)
+    share = np.prod((seen.upper - seen.lower)[leaves.which] / (seen.domain.high - seen.domain.low), axis=1)
+    dense = leaves.weights / np.maximum(share, 1e-300) / leaves.weights.sum()  # of rows spread evenly it is 1
     n = len(dense)
     both = sparse.csr_matrix((np.ones(2 * len(first)), (np.r_[first, second], np.r_[second, first])), (n, n))
-    noise, order = leaves.seen.variances[leaves.which] + leaves.weights, np.argsort(-dense, kind="stable")
+    noise, order = seen.variances[leaves.which] + leaves.weights, np.argsort(-dense, kind="stable")
     found: IntArray = _hills(order, dense, leaves.weights, noise, both.indptr, both.indices, prominence, contrast)
     return found
 

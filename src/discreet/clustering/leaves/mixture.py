@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.clustering.leaves import _mixture_kernels as kernels
+from discreet.clustering.leaves.columns import distance_units
 from discreet.clustering.leaves.kmeans import mass_by, nearest, weighted_kmeans
 from discreet.core import BoolArray, FloatArray, IntArray, checks, later, one_blas_thread
 from discreet.synopses import Synopsis, refine
@@ -80,7 +81,7 @@ def fit_mixture(
     n_clusters = checks.whole("n_clusters", n_clusters, low=1)
     domain = synopsis.domain
     units = domain.high - domain.low
-    distance = np.ones_like(units) if checks.choice("scale", scale, ("none", "domain")) == "none" else units
+    distance = distance_units(domain, scale)
     placed: BoolArray = np.asarray(np.isfinite(synopsis.points).all(axis=1))
     starts = []
     if synopsis.hidden is None and synopsis.total > 0 and (synopsis.variances > 0).any():
