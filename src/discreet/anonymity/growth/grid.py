@@ -179,24 +179,19 @@ class Grid:
         """Write a run of bins for people: ``[34, 41)``, ``{cook, smith}``, ``office``, ``[90, 120] or missing``."""
         if first >= self.levels:
             return MISSING
-        ends = self.bounds(first, last)
-        if ends is not None:
-            end = min(last, self.levels - 1)
-            if isinstance(self.column, Code):
-                written = self.column.codes.label(int(ends[0]), int(ends[1]))
-            elif self.labels and end - first + 1 == self.levels > 1:
-                written = "*"
-            else:
-                named = [text for text, _, _ in self.parts(first, end)] if self.labels else []
-                written = " to ".join(named) or self._stretch_text(first, end, *ends)
+        ends, end = self.bounds(first, last), min(last, self.levels - 1)
+        if ends is not None and isinstance(self.column, Code):
+            written = self.column.codes.label(int(ends[0]), int(ends[1]))
+        elif end - first + 1 == self.levels > 1 and (ends is None or self.labels):
+            written = "*"
+        elif ends is not None:
+            named = [text for text, _, _ in self.parts(first, end)] if self.labels else []
+            written = " to ".join(named) or self._stretch_text(first, end, *ends)
         else:
-            end = min(last, self.levels - 1)
             # As declared: the order of bins may show which categories are common.
             parts = sorted(self.parts(first, end), key=lambda part: min(self.order[part[1] : part[2] + 1]))
             texts = [text for text, _, _ in parts]
             written = texts[0] if len(texts) == 1 else "{" + ", ".join(texts) + "}"
-            if end - first + 1 == self.levels > 1:
-                written = "*"
         return written + (OR_MISSING if last >= self.levels else "")
 
     def _stretch_text(self, first: int, last: int, low: float, high: float) -> str:

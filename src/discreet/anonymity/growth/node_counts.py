@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.anonymity.growth._count_kernels import BYTES, EIGHT, settle
-from discreet.anonymity.growth.criteria import NAMES, SPREAD, WIDTH
 from discreet.core import AnyArray, IntArray, jit
 
 
@@ -32,19 +31,14 @@ class TopTree(NamedTuple):
 
 
 class CountShape(NamedTuple):
-    """The size of the counts of a node: columns, bins and sensitive values (0: not counted)."""
+    """The size of the counts of a node: columns, bins, sensitive values and columns whose places are added up."""
 
     columns: int
     bins: int
     values: int
-    criterion: str
+    summed: int
     #: Whether the place of every bin is its number.
-    even: bool = False
-
-    @property
-    def summed(self) -> int:
-        number = NAMES.index(self.criterion)
-        return self.columns if number >= SPREAD and number != WIDTH else 0
+    even: bool
 
     @property
     def nbytes(self) -> int:
@@ -66,8 +60,8 @@ class CountJob:
     places: IntArray
 
     def start(self) -> NodeCounts:
-        n, (d, bins, values, *_) = self.slots, self.shape
-        room = [(n, d, bins), (n, d, bins, self.shape.summed), (n, d, bins, values)]
+        n, (d, bins, values, summed, _) = self.slots, self.shape
+        room = [(n, d, bins), (n, d, bins, summed), (n, d, bins, values)]
         counts, sums, held = (np.zeros(size, np.int64) for size in room)
         return NodeCounts(self, counts, sums, held)
 

@@ -87,7 +87,8 @@ def grow_outside(
     of_row = WORKERS * (_ROW + 8 * len(grids) + 8 * len(limits.t_kind))
     hand_over = max(SMALL, memory // of_row, 2 * rows.n // MOST_FILES)  # two neighbouring nodes have more
     values = len(limits.share) if limits.l_on or limits.t_on else 0
-    shape = CountShape(len(grids), grower.space.places.shape[1], values, criterion, grower.space.even)
+    summed = len(grids) if grower.summed else 0
+    shape = CountShape(len(grids), grower.space.places.shape[1], values, summed, grower.space.even)
     room = WORKERS * shape.nbytes
     if values and rows.n > hand_over and room > max(memory, _ONE_NODE):  # fewer rows are not counted here
         most = max(memory, _ONE_NODE) // (room // values)

@@ -36,8 +36,8 @@ class Groups(NamedTuple):
 
 def best_split(grower: Grower, first: IntArray, last: IntArray, groups: Callable[[int], Groups]) -> tuple[int, int]:
     """Return column and cut of the best split of a node with the cell ``first .. last``; column -1 if there is none."""
-    space, limits, settings = grower.space, grower.limits, grower.settings
-    turn, criterion = list(range(len(first))), settings.criterion
+    space, limits, criterion = grower.space, grower.limits, grower.settings.criterion
+    turn = list(range(len(first)))
     found = [groups(j) for j in turn]
     size = int(found[0].size[-1])
     if criterion == MONDRIAN:
@@ -47,12 +47,11 @@ def best_split(grower: Grower, first: IntArray, last: IntArray, groups: Callable
     slack = 1e-20 if criterion == FACTOR else 1e-20 * size * size
     for j in turn:
         own = found[j]
-        at, cuts, share = _cuts(own, size, space, j, int(first[j]), int(last[j]), limits.k, settings.min_share)
+        at, cuts, share = _cuts(own, size, grower, j, int(first[j]), int(last[j]))
         if not len(at):
             continue
-        left = own.size[at]
         width = space.edges[j, last[j] + 1] - space.edges[j, first[j]]
-        gains = _gains(criterion, size, left, share, width, own.sums[:, at], own.sums[:, -1:], space)
+        gains = _gains(criterion, size, own, at, share, width, space)
         good = None
         # Differences by rounding only count as equal.
         limit = best + (slack + 1e-12 * abs(best)) if best > -np.inf else best
@@ -81,9 +80,10 @@ def _widest_first(spread: list[float]) -> list[int]:
 
 
 def _cuts(
-    own: Groups, size: int, space: GridSpace, j: int, first: int, last: int, k: int, min_share: float
+    own: Groups, size: int, grower: Grower, j: int, first: int, last: int
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Return the cuts with k records on both sides and no sliver: the group before each, its bin, its share."""
+    space, k, min_share = grower.space, grower.limits.k, grower.settings.min_share
     edges, missing, form = space.edges[j], int(space.missing[j]), int(space.form[j])
     at = np.flatnonzero((own.size[:-1] >= k) & (size - own.size[:-1] >= k))
     low, high = own.bins[at] + 1, own.bins[at + 1]
@@ -104,16 +104,16 @@ def _cuts(
 
 
 def _gains(
-    criterion: int, size: int, left: IntArray, share: FloatArray, width: float, sums: IntArray, total: IntArray,
-    space: GridSpace,
-) -> FloatArray:  # fmt: skip
+    criterion: int, size: int, own: Groups, at: IntArray, share: FloatArray, width: float, space: GridSpace
+) -> FloatArray:
+    left = own.size[at]
     if criterion == CELL:
         return np.asarray(cell_gain(size, left, share))
     if criterion == WIDTH:
         return np.asarray(width * (left * (1.0 - share) + (size - left) * share))
     if criterion == MONDRIAN:
         return np.asarray(-np.abs(2.0 * left - size))
-    gaps = sums - left * (total / size)
+    gaps = own.sums[:, at] - left * (own.sums[:, -1:] / size)
     along = gaps * space.units[:, None] if criterion == SPREAD else _added(space.axes[:, :, None] * gaps, 1)
     return np.asarray(_added(along * along, 0) * (1.0 / left + 1.0 / (size - left)))
 
@@ -136,13 +136,11 @@ def allowed_cuts(
     found, alone = [np.empty((0, 2), np.int64)], [np.empty(0)]
     for j in range(d):
         own = _groups(bins, places, sensitive, len(limits.share), np.arange(size), j)
-        at, cuts, share = _cuts(
-            own, size, grower.space, j, int(first[j]), int(last[j]), limits.k, grower.settings.min_share
-        )
+        at, cuts, share = _cuts(own, size, grower, j, int(first[j]), int(last[j]))
         if not len(at):
             continue
         left = own.size[at]
-        spread = _gains(LABEL, size, left, share, 1.0, own.sums[:, at], own.sums[:, -1:], grower.space)
+        spread = _gains(LABEL, size, own, at, share, 1.0, grower.space)
         held = _groups(bins, places[:0], target[None], labels.n_classes, np.arange(size), j).values()
         told = -left * np.log(left) - (size - left) * np.log(size - left)
         for side in (held[at], held[-1] - held[at]):

@@ -26,12 +26,8 @@ of it along. These are drawn at random and not by their values; only with l or t
 too, as the merging of cells does. The last word always has the condition itself (`_broken`).
 
 A record is a person while they have one row per table, even if its values change. Someone who has had several rows has
-a record for each set of sensitive values; rows with equal values are matched by their quasi-identifiers on the public
-grids, the rest in the order of these. A record of theirs that is gone and a new one, at one place or with a rare value
-in common, may be a correction. Then the history of each is part of that of the other while both are published, so
-neither fills the group of someone who left or came. Rows of a person that could be matched in several ways are matched
-in one of them; an attacker who knows better may know more. Matching never looks ahead, so later tables do not change
-earlier histories.
+a record for each set of sensitive values (`_records`). If one of these may be a correction of another, the history of
+each is part of that of the other while both are published, so neither fills the group of someone who left or came.
 """
 
 from collections.abc import Mapping, Sequence

@@ -52,7 +52,7 @@ def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> Co
     alike = same_key(encoded.dictionary, column).to_pylist()
     numbers = isinstance(column, Numeric) or (column is None and all(_is_number(v) for v in found if v is not None))
     numbers = numbers and not hasattr(column, "codes")
-    keys: list[float | None] = []
+    keys: list[float | None] = [None] * len(found)
     if numbers:
         keys = list(map(reader_of(column), found))
         order = sorted(range(len(found)), key=lambda i: (keys[i] is None, keys[i] or 0.0))
@@ -62,20 +62,16 @@ def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> Co
         order = sorted(range(len(found)), key=lambda i: (place.get(alike[i], len(place)), str(alike[i])))
     else:
         order = sorted(range(len(found)), key=lambda i: (found[i] is None, str(found[i])))
-    rank = np.empty(len(found) or 1, np.int32)
+    rank = np.empty(len(found), np.int32)
     first: dict[Any, int] = {}
     labels: list[Any] = []
     for i in order:
-        known = keys[i] if numbers and keys[i] is not None else None
-        same = ("number", known) if known is not None else ("text", alike[i])
+        same = ("text", alike[i]) if keys[i] is None else ("number", keys[i])
         if same not in first:
             first[same] = len(labels)
             labels.append(found[i])
         rank[i] = first[same]
-    codes = (
-        rank[encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)] if len(values) else np.empty(0, np.int32)
-    )
-    return CodedColumn(name, codes.astype(np.int32), labels, numbers)
+    return CodedColumn(name, rank[encoded.indices.to_numpy(zero_copy_only=False)], labels, numbers)
 
 
 def reader_of(column: Column | None) -> Callable[[Any], float | None]:

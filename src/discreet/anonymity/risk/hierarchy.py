@@ -11,7 +11,7 @@ import gzip
 import heapq
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -270,20 +270,16 @@ def _listed(node: _Node) -> list[Any]:
 def _children(label: str, tree: Any) -> tuple[_Node, ...]:
     if isinstance(tree, (str, bytes)) or not isinstance(tree, (Mapping, Iterable)):
         raise InvalidType(label, type(tree), "a mapping of groups or a list of categories", _EXAMPLE)
-    return tuple(_members(label, tree))
-
-
-def _members(label: str, tree: Any) -> Iterator[_Node]:
     if not tree:
         raise InvalidArgument(label, tree, "groups that hold something", _EXAMPLE)
     if isinstance(tree, Mapping):
-        for name, held in tree.items():
-            yield _Node(str(name), _children(f"group {name!r}", held))
-        return
+        return tuple(_Node(str(name), _children(f"group {name!r}", held)) for name, held in tree.items())
+    found: list[_Node] = []
     for member in tree:
         if isinstance(member, Mapping):
-            yield from _members(label, member)
+            found += _children(label, member)
         elif isinstance(member, (str, int, bool, np.integer, np.bool_)):
-            yield _Node(category_text(cast(Category, member)))
+            found.append(_Node(category_text(cast(Category, member))))
         else:
             raise InvalidType(label, type(member), "categories or mappings", _EXAMPLE)
+    return tuple(found)
