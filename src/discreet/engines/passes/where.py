@@ -59,7 +59,9 @@ class GroupMap:
         """Return all columns that are known of a batch, clamped to their bounds."""
         made = [np.clip(x, c.low, c.high) for x, c in zip(columns, self.domain, strict=True)]
         for at, values in self.looked_up:
-            place = np.floor(made[at] - math.floor(self.domain.columns[at].low + 0.5) + _half(self.domain.columns[at]))
+            column = self.domain.columns[at]
+            half = 0.0 if isinstance(column, Categorical) else 0.5
+            place = np.floor(made[at] - math.floor(column.low + 0.5) + half)
             gone = np.isnan(place)
             cells = np.clip(np.where(gone, 0, place), 0, len(values) - 1).astype(np.int64)
             made.append(np.where(gone, np.nan, values[cells]))
@@ -87,10 +89,6 @@ class GroupMap:
                 inside |= np.logical_and.reduce(parts) if parts else True
             kept &= inside
         return np.where(kept, ids, -1)
-
-
-def _half(column: Column) -> float:
-    return 0.0 if isinstance(column, Categorical) else 0.5
 
 
 def _cells(column: Column, x: FloatArray, edges: FloatArray, size: int) -> IntArray:

@@ -43,26 +43,25 @@ class ProjectedTable(Part):
                 for start in range(0, len(rows[0]), batch_size):
                     yield [rows[p][start : start + batch_size] for p in positions], 0
             return
-        waiting: list[list[FloatArray]] = []
         kept: list[list[FloatArray]] | None = []
         held = 0
-        for rows in self._read():
-            waiting.append(rows)
-            if sum(len(r[0]) for r in waiting) >= batch_size:
-                joined, waiting = _joined(waiting), []
-                held += sum(x.nbytes for x in joined)
-                kept = None if kept is None or held > MEMORY // 4 else [*kept, joined]
-                yield [joined[p] for p in positions], 0
-        if waiting:
-            joined = _joined(waiting)
-            kept = None if kept is None else [*kept, joined]
-            yield [joined[p] for p in positions], 0
+        for rows in self._read(batch_size):
+            held += sum(x.nbytes for x in rows)
+            kept = None if kept is None or held > MEMORY // 4 else [*kept, rows]
+            yield [rows[p] for p in positions], 0
         self._kept = kept
 
-    def _read(self) -> Iterator[list[FloatArray]]:
+    def _read(self, batch_size: int) -> Iterator[list[FloatArray]]:
         domain = self._projection.lattice.domain
         batches = self._source.batches(domain, batch_rows(len(domain)), by_row=True)
-        return in_order(self._projection.columns, batches)
+        waiting: list[list[FloatArray]] = []
+        for rows in in_order(self._projection.columns, batches):
+            waiting.append(rows)
+            if sum(len(r[0]) for r in waiting) >= batch_size:
+                yield _joined(waiting)
+                waiting = []
+        if waiting:
+            yield _joined(waiting)
 
 
 class DistantProjection(ProjectedTable):

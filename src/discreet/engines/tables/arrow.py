@@ -98,7 +98,9 @@ def as_arrow(piece: Any) -> pa.Array:
                 piece = piece.astype(np.float32 if small else np.float64)
         return pa.array(np.ascontiguousarray(piece), from_pandas=True)
     if isinstance(piece, np.ndarray) and piece.dtype.kind == "M":
-        piece = pa.array(_with_unit(piece))
+        # Arrow knows days, seconds and finer; NumPy also years, hours and more.
+        known = ("datetime64[D]", "datetime64[s]", "datetime64[ms]", "datetime64[us]", "datetime64[ns]")
+        piece = pa.array(piece if piece.dtype.name in known else piece.astype("datetime64[s]"))
     if isinstance(piece, pa.ChunkedArray):
         piece = piece.combine_chunks()
     if not isinstance(piece, pa.Array):
@@ -109,9 +111,3 @@ def as_arrow(piece: Any) -> pa.Array:
     if pa.types.is_float16(piece.type):
         piece = piece.cast(pa.float32())
     return piece if arrow_kind(piece.type) in ("bool", "int", "float") else as_text(piece)
-
-
-def _with_unit(times: Any) -> Any:
-    """Arrow knows days, seconds and finer; NumPy also years, hours and more."""
-    known = ("datetime64[D]", "datetime64[s]", "datetime64[ms]", "datetime64[us]", "datetime64[ns]")
-    return times if times.dtype.name in known else times.astype("datetime64[s]")

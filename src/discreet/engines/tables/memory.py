@@ -58,9 +58,7 @@ class ArrayTable(_Table):
         encoder.check(numpy_kind(self._data.dtype), self._data.dtype, self.label)
 
     def encode(self, piece: AnyArray, encoder: Encoder) -> FloatArray:
-        if piece.dtype.kind == "M":
-            return encoder.times(piece)
-        return encoder.objects(piece.tolist()) if piece.dtype.kind in "OUST" else encoder.numbers(piece)
+        return _encode_values(encoder, piece)
 
     def plain(self, positions: Sequence[int], encoders: Sequence[Encoder]) -> bool:
         """Return whether the asked columns are all of the array, in order, and its numbers are their coordinates."""
@@ -75,17 +73,15 @@ class ArrayTable(_Table):
         return self._data[start:stop, position]
 
 
-class ColumnsTable(ArrayTable):
+class ColumnsTable(_Table):
     """Columns by name: a mapping of sequences, or a list of records. A record may lack values."""
 
-    bare = False
-
     def __init__(self, columns: Mapping[Any, Any]) -> None:
-        self._columns = [_column(values) for values in columns.values()]
+        self._columns: list[Any] = [_column(values) for values in columns.values()]
         if not columns or len(set(map(len, self._columns))) > 1:
             form = "columns of several lengths" if columns else "no column"
             raise InvalidArgument("data", form, "a mapping of columns of one length", 'data={"age": [35, 52]}')
-        _Table.__init__(self, list(columns), len(self._columns[0]), "the table")
+        super().__init__(list(columns), len(self._columns[0]), "the table")
 
     @classmethod
     def of_records(cls, rows: Sequence[Mapping[Any, Any]]) -> "ColumnsTable":
@@ -96,13 +92,12 @@ class ColumnsTable(ArrayTable):
 
     def check(self, position: int, encoder: Encoder) -> None:
         kind = self._columns[position].dtype
-        encoder.check(numpy_kind(kind), kind, self.label)
+        encoder.check(_kind_of(kind), kind, self.label)
 
-    def plain(self, positions: Sequence[int], encoders: Sequence[Encoder]) -> bool:
-        """Columns lie apart, so no block of them is an array."""
-        return False
+    def encode(self, piece: Any, encoder: Encoder) -> FloatArray:
+        return _encode_values(encoder, piece)
 
-    def _slice(self, position: int, start: int, stop: int) -> AnyArray:
+    def _slice(self, position: int, start: int, stop: int) -> Any:
         return self._columns[position][start:stop]
 
 
@@ -163,23 +158,13 @@ class PolarsTable(_Table):
         return found
 
 
-class PandasTable(_Table):
+class PandasTable(ColumnsTable):
     """A pandas data frame. Arrow's type inference is not used, because it looks at values."""
 
     def __init__(self, data: Any) -> None:
-        super().__init__(list(data.columns), len(data), "the data frame")
+        _Table.__init__(self, list(data.columns), len(data), "the data frame")
         self.index_names = list(data.index.names)
         self._columns = [_storage(data.iloc[:, i]) for i in range(data.shape[1])]
-
-    def check(self, position: int, encoder: Encoder) -> None:
-        kind = self._columns[position].dtype
-        encoder.check(_pandas_kind(kind), kind, self.label)
-
-    def encode(self, piece: Any, encoder: Encoder) -> FloatArray:
-        return _encode_pandas(encoder, piece)
-
-    def _slice(self, position: int, start: int, stop: int) -> Any:
-        return self._columns[position][start:stop]
 
 
 def _encode_chunks(encoder: Encoder, values: pa.Array | pa.ChunkedArray) -> FloatArray:
@@ -195,11 +180,11 @@ def _storage(values: Any) -> Any:
     return values.to_numpy() if isinstance(values.dtype, np.dtype) else values.array
 
 
-def _pandas_kind(kind: Any) -> str:
+def _kind_of(kind: Any) -> str:
     if isinstance(kind, np.dtype):
         return numpy_kind(kind)
     if hasattr(kind, "categories"):
-        return _pandas_kind(kind.categories.dtype)
+        return _kind_of(kind.categories.dtype)
     if hasattr(kind, "pyarrow_dtype"):
         return column_kind(kind.pyarrow_dtype)
     if hasattr(kind, "numpy_dtype"):
@@ -209,12 +194,12 @@ def _pandas_kind(kind: Any) -> str:
     return "text" if kind.type is str else "other"
 
 
-def _encode_pandas(encoder: Encoder, values: Any) -> FloatArray:
+def _encode_values(encoder: Encoder, values: Any) -> FloatArray:
     kind = values.dtype
     if hasattr(kind, "categories"):
         used = np.unique(values.codes[values.codes >= 0])
         known = np.full(len(kind.categories) + 1, np.nan)
-        known[used] = _encode_pandas(encoder, _storage(kind.categories)[used])
+        known[used] = _encode_values(encoder, _storage(kind.categories)[used])
         coordinates: FloatArray = known[values.codes]  # code -1, missing, picks the NaN at the end
         return coordinates
     if isinstance(kind, np.dtype) and kind.kind in "biuf":
@@ -226,4 +211,4 @@ def _encode_pandas(encoder: Encoder, values: Any) -> FloatArray:
     typed = hasattr(kind, "pyarrow_dtype") or hasattr(kind, "numpy_dtype")
     if typed or getattr(kind, "storage", "") == "pyarrow":
         return _encode_chunks(encoder, pa.array(values))
-    return encoder.objects(list(values))
+    return encoder.objects(values.tolist() if isinstance(kind, np.dtype) else list(values))

@@ -42,7 +42,13 @@ class _Database(Part):
         asked = f"select * from {_quoted(address.table)}" if address.table else address.query.strip().rstrip("; \n\t")
         # On lines of its own: the query may end in a comment.
         self._rows = f"from (\n{asked}\n) as discreet_rows"
-        self._connection, self._wrong = self._connected(address)
+        driver, place = self._driver(address)
+        self._wrong = (driver.Error, pa.ArrowException, OSError, RuntimeError, ValueError)
+        try:
+            self._connection = driver.connect(place)
+        except self._wrong:
+            what = f"the file {address.uri!r}" if address.kind == "sqlite" else "host, name, user and password"
+            raise DataSourceError(f"data: the database cannot be opened; check {what}") from None
         weakref.finalize(self, _closed, self._connection)
         for text in self._first:
             with self._asking() as cursor:
@@ -50,16 +56,6 @@ class _Database(Part):
         with self._ask(f"select * {self._rows} limit 0") as reader:
             self._schema: pa.Schema = reader.schema
             self.names = tuple(self._schema.names)  # which may not be text
-
-    def _connected(self, address: Address) -> tuple[Any, tuple[type[Exception], ...]]:
-        """Return a connection, and what it may raise."""
-        driver, place = self._driver(address)
-        wrong = (driver.Error, pa.ArrowException, OSError, RuntimeError, ValueError)
-        try:
-            return driver.connect(place), wrong
-        except wrong:
-            what = f"the file {address.uri!r}" if address.kind == "sqlite" else "host, name, user and password"
-            raise DataSourceError(f"data: the database cannot be opened; check {what}") from None
 
     def _driver(self, address: Address) -> tuple[Any, str]:
         raise NotImplementedError
