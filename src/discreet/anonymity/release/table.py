@@ -17,7 +17,6 @@ import pyarrow as pa
 from discreet import engines
 from discreet.anonymity.growth.grid import NO_BIN, Bins, Grid, make_grid
 from discreet.anonymity.risk.coded import CodedColumn, code_column
-from discreet.anonymity.risk.persons import person_codes
 from discreet.anonymity.risk.rules import ReachedLevels, Rules
 from discreet.core import (
     NAMING,
@@ -36,7 +35,7 @@ from discreet.core import (
     with_person,
 )
 from discreet.engines.readers import read_columns
-from discreet.engines.tables import same_key
+from discreet.engines.tables import key_codes, same_key
 from discreet.engines.writing import declared_type, declared_values
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
@@ -153,8 +152,9 @@ class Table:
 
     @cached_property
     def persons(self) -> IntArray | None:
-        name = self.plan.person
-        return None if name is None else person_codes(self.identifiers[name], self.plan.domain.column(name))
+        if (name := self.plan.person) is None:
+            return None
+        return key_codes(same_key(self.identifiers[name], self.plan.domain.column(name)))
 
     @property
     def entries(self) -> PlaceCounts:

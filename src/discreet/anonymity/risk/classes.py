@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from discreet.anonymity.risk.coded import CodedColumn
+from discreet.anonymity.risk.counted import total
 from discreet.core import AnyArray, FloatArray, IntArray
 
 _LARGEST = 2**62
@@ -54,22 +55,22 @@ class Joint:
     @classmethod
     def of(cls, classes: IntArray, column: CodedColumn, rows: IntArray) -> Self:
         levels = len(column.labels)
-        size = _rows(classes, rows)
+        size = total(classes, rows)
         pairs = classes * levels + column.codes
         if len(size) * levels <= 8 * len(pairs) + 1024:
-            table = _rows(pairs, rows)
+            table = total(pairs, rows)
             found = np.flatnonzero(table)
             count = table[found]
         elif np.diff(pairs).min(initial=1) > 0:  # in rising order, each but once
             found, count = pairs, rows
         else:
             found, place = np.unique(pairs, return_inverse=True)
-            count = _rows(place.ravel(), rows)
+            count = total(place.ravel(), rows)
         owner = found // levels
         pairs_of = np.bincount(owner, minlength=len(size))
         start = np.cumsum(pairs_of) - pairs_of
-        total = np.bincount(column.codes, rows, minlength=levels) / max(int(rows.sum()), 1)
-        return cls(size, owner, found % levels, count, start, total, column.ordered)
+        shares = np.bincount(column.codes, rows, minlength=levels) / max(int(rows.sum()), 1)
+        return cls(size, owner, found % levels, count, start, shares, column.ordered)
 
     @property
     def share(self) -> FloatArray:
@@ -138,10 +139,6 @@ class Joint:
 
 def _ratio(largest: AnyArray, rest: AnyArray) -> FloatArray:
     return np.where(rest > 0, largest / np.where(rest > 0, rest, 1), np.inf)
-
-
-def _rows(own: IntArray, rows: IntArray) -> IntArray:
-    return np.bincount(own, rows).astype(np.int64)
 
 
 def _distance(level: FloatArray, begin: IntArray, end: IntArray, q: FloatArray, sums: FloatArray) -> FloatArray:

@@ -15,12 +15,7 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.risk.distances import AT_ONCE, DISTINCT, SLACK, Limits, closeness, diverse, diversity
-from discreet.core import BoolArray, Column, FloatArray, IntArray, jit
-from discreet.engines.tables import key_codes, same_key
-
-
-def person_codes(column: Any, declared: Column | None = None) -> IntArray:
-    return key_codes(same_key(column, declared))
+from discreet.core import BoolArray, FloatArray, IntArray, jit
 
 
 def persons_by_class(classes: IntArray, persons: IntArray | None, n_classes: int) -> IntArray:
