@@ -92,7 +92,6 @@ def is_real(value: object) -> TypeGuard[Real | Decimal]:
 
 
 def positive(name: str, value: object, *, fix: str = "") -> Fraction:
-    """Check for a positive finite number; exact."""
     fix = fix or meant(name, value, "1.0", lambda x: x > 0)
     number = exact(name, value, "a positive finite number", fix)
     if number <= 0:
@@ -156,7 +155,6 @@ def warn_of_delta(share: Fraction, rows: object = None) -> None:
 
 
 def finite(name: str, value: object, *, fix: str = "") -> float:
-    """Check for a finite real number; a float."""
     if not is_real(value):
         raise InvalidType(name, value, "a finite number", fix or f"{name}=1.0")
     number = _number(value)
@@ -166,7 +164,6 @@ def finite(name: str, value: object, *, fix: str = "") -> float:
 
 
 def whole(name: str, value: object, *, low: int = 0, high: int | None = None, fix: str = "") -> int:
-    """Check for a whole number in ``low..high``."""
     fix = fix or f"{name}={_nearest_whole(value, low, high)}"
     expected = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
     if not is_whole(value):
@@ -204,7 +201,6 @@ def delta_share(value: object, fix: str = "delta=1e-6") -> Fraction:
 
 
 def choice(name: str, value: object, options: Sequence[T], *, fix: str = "") -> T:
-    """Check for one of the named options."""
     for option in options:
         if isinstance(value, type(option)) and value == option:
             return option

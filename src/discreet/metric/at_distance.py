@@ -118,7 +118,6 @@ class LatticeNoise:
 
     @property
     def noise_law(self) -> LatticeLaw:
-        """The law that noise is drawn from and that prices it."""
         raise NotImplementedError
 
     def _spending(self, metric: dict[str, Any], step: float, shown_step: str, diameter: float, moves: bool) -> Spending:
@@ -153,7 +152,6 @@ class LatticeNoise:
 
 
 def read_grid(given: Any, box: Box) -> int | FloatArray:
-    """Read a ``grid`` argument: a number of points per axis, or public places."""
     if np.ndim(given) == 0:
         return checks.whole("grid", given, low=2, high=2**31)
     try:

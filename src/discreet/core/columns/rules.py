@@ -283,7 +283,6 @@ def _nested(rules: Sequence[Rule]) -> list[Rule]:
 
 
 def _ends(column: Column) -> tuple[float, float]:
-    """Return the smallest and the largest value."""
     half = 0.5 if isinstance(column, Integer) else 0.0
     return column.low + half, column.high - half
 
@@ -340,7 +339,6 @@ def _summed(known: Sequence[str], text: str) -> dict[str, Any]:
 
 
 def _check_kinds(columns: Mapping[str, Column], label: str, text: str, terms: Mapping[str, int]) -> None:
-    """Refuse rules between what cannot be compared."""
     what = f"{label}: {text!r} is about "
     if wrong := [n for n, c in columns.items() if isinstance(c, (Categorical, Code)) or c.role in NAMING]:
         raise SchemaError(f"{what}{wrong[0]!r}, and rules are about released numbers and dates; leave it out")

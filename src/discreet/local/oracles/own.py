@@ -48,7 +48,6 @@ class TableLaw(ReportLaw):
         return {}
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
-        """Return the largest ratio of two weights of one report."""
         return max(Fraction(max(column), min(column)) for column in zip(*self.weights, strict=True))
 
     def draw(self, codes: IntArray, stream: Any) -> IntArray:
@@ -206,7 +205,6 @@ class OwnOracle(OneNumber, Oracle):
 
 
 def _listed(row: Any) -> Any:
-    """Return an array as a list of whole numbers; others as they are."""
     return row.tolist() if isinstance(row, np.ndarray) else row
 
 

@@ -196,14 +196,12 @@ def is_prime(number: int) -> bool:
 
 
 def next_prime(number: int) -> int:
-    """Return the first prime from a number on."""
     while not is_prime(number):
         number += 1
     return number
 
 
 def primes_near(middle: int, count: int) -> list[int]:
-    """Return ``count`` primes on either side of a number."""
     up, down, found = middle + 1, middle, []
     for _ in range(count):
         up = next_prime(up)

@@ -216,7 +216,6 @@ class BitFlip(Mechanism):
         return indices, _memo.stored(personal, seen)
 
     def _truth(self, codes: IntArray, indices: IntArray) -> Rows:
-        """Return the true answers, packed."""
         return np.packbits(indices == codes[:, None], axis=1, bitorder="little")
 
     def _reports(self, indices: IntArray, answers: Rows, *, seeded: bool) -> Reports:
@@ -281,7 +280,6 @@ class BitFlip(Mechanism):
 
 @jit
 def _count_pairs(rows: Any, n_taken: int, index_bits: int, asked: Any, ones: Any) -> None:
-    """Add reports to the counters of the indices they speak of."""
     first = n_taken * index_bits
     for row in range(rows.shape[0]):
         for taken in range(n_taken):

@@ -91,7 +91,6 @@ class RapporLaw(ReportLaw):
         return more, min(self.hashes, self.bits - more)
 
     def turn(self, keys: stored.Keys, rows: ByteArray) -> None:
-        """Turn Bloom bits into permanent ones, in place, as keys decide."""
         stored.flip(keys, self.coins["stored"].threshold, self.bits, rows)
 
     def cohorts(self, keys: stored.Keys, number: int) -> IntArray:
@@ -99,7 +98,6 @@ class RapporLaw(ReportLaw):
         return stored.stored_below(keys, [number])[:, 0]
 
     def draw(self, permanent: ByteArray, stream: Any) -> ByteArray:
-        """Draw the bits of one report from the permanent ones, packed."""
         ones, zeros = (coin_bytes(Chance(a=c), permanent.shape, stream) for c in (self.q, self.p))
         sent = (permanent & ones) | (~permanent & zeros)
         if self.bits % 8:

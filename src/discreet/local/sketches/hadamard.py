@@ -81,7 +81,6 @@ class HadamardSketch(Sketch):
 
     @property
     def _first(self) -> int:
-        """The first index that is drawn."""
         return int(self.skip_zero)
 
     @property

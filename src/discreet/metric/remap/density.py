@@ -42,7 +42,6 @@ class HistogramMixture:
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """The arrays that kernels read."""
         return self.low, self.width, self.tables, self.shares
 
 
@@ -167,7 +166,6 @@ def density_at(point: Any, low: Any, width: Any, tables: Any, shares: Any) -> fl
 
 @jit
 def log_densities(points: Any, low: Any, width: Any, tables: Any, shares: Any, out: Any) -> None:  # pragma: no cover
-    """Return ln of the density at many points."""
     log_volume = np.log(width).sum()
     for i in range(points.shape[0]):
         found = density_at(points[i], low, width, tables, shares)
