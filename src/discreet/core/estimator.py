@@ -118,11 +118,8 @@ def check_fitted(estimator: Any, *results: str) -> None:
     sklearn.exceptions.NotFittedError: This GridSynopsis instance is not fitted yet. Call 'fit' with appropriate \
 arguments before using this estimator.
     """
-    if not (all(hasattr(estimator, name) for name in results) if results else _has_results(estimator)):
+    fitted = any(name.endswith("_") and not name.startswith("__") for name in vars(estimator))
+    if not (all(hasattr(estimator, name) for name in results) if results else fitted):
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(estimator, results or None)
-
-
-def _has_results(estimator: Any) -> bool:
-    return any(name.endswith("_") and not name.startswith("__") for name in vars(estimator))

@@ -167,11 +167,8 @@ class Option:
             return f"a {'whole ' if 'whole' in self.takes else ''}number of at most {LARGEST_NUMBER:g} in size"
         if self.expected:
             return self.expected
-        parts = (
-            [f"one of {', '.join(map(repr, self.choices))}" if len(self.choices) > 1 else repr(self.choices[0])]
-            if self.choices
-            else []
-        )
+        listed = ", ".join(map(repr, self.choices))
+        parts = [f"one of {listed}" if len(self.choices) > 1 else listed] * bool(self.choices)
         if {"number", "budget", "whole"} & set(self.takes):
             parts.append(self.bounds(python=python))
         words = _WORDS if python else {**_WORDS, "flag": "true or false"}

@@ -90,8 +90,6 @@ class Mechanism(DeclaredValue):
         """Check one option with bounds that depend on other options."""
         return replace(self.declared[name], **bounds).read(getattr(self, name))
 
-    # ---- what a subclass defines
-
     @cached_property
     def layout(self) -> Layout:
         """The fields of a report."""
@@ -156,8 +154,6 @@ class Mechanism(DeclaredValue):
     def total_variation(self) -> float | None:
         """Return the total variation between the reports of two values, if it is the same for any two; else None."""
         return None
-
-    # ---- the verbs
 
     def encode(self, values: Any, users: Any = None, *, rng: object = None) -> Reports:
         """Randomise values on the devices.
@@ -224,8 +220,6 @@ class Mechanism(DeclaredValue):
         self.same_as(counts.mechanism, "counts")
         return counts
 
-    # ---- parameters
-
     @property
     def _exact(self) -> Fraction:
         return Fraction(self.epsilon.exact)  # type: ignore[attr-defined]
@@ -270,8 +264,6 @@ class Mechanism(DeclaredValue):
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
             object.__setattr__(self, name, value)
-
-    # ---- saved states
 
     def _merge(self, one: dict[str, IntArray], two: dict[str, IntArray]) -> dict[str, IntArray]:
         return {name: array + two[name] for name, array in one.items()}

@@ -64,14 +64,12 @@ class Rule:
 
     def tighten(self, low: dict[str, Any], high: dict[str, Any]) -> bool:
         """Narrow the interval of each column to what the others leave; return whether one changed."""
-        before = [x for n in self.terms for x in (low[n], high[n])]
+        before = {n: (low[n], high[n]) for n in self.terms}
         for name, sign in self.terms.items():
             least, most = self.ends(low, high, name)
             a, b = (self.low - most, self.high - least)[::sign]
             low[name], high[name] = np.maximum(low[name], sign * a), np.minimum(high[name], sign * b)
-        return any(
-            np.any(x != y) for x, y in zip(before, (x for n in self.terms for x in (low[n], high[n])), strict=True)
-        )
+        return any(np.any(low[n] != a) or np.any(high[n] != b) for n, (a, b) in before.items())
 
 
 class Plan:

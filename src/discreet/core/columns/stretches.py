@@ -63,12 +63,8 @@ def stretches_of(column: Column, value: Any) -> Intervals:
         chosen = value if isinstance(value, (list, tuple, set, frozenset)) else [value]
         runs = sorted(_run(column, str(text), f"{column.name}=") for text in chosen)
         return [(first - 0.5, last + 0.5) for first, last in runs]
-    ends = column.ends()
-    fix = (
-        f"{column.name}=({ends[0]!r}, {ends[1]!r})"
-        if isinstance(column, Integer)
-        else (f"{column.name}=({column.low:g}, {column.high:g})")
-    )
+    ends = map(repr, column.ends()) if isinstance(column, Integer) else (f"{column.low:g}", f"{column.high:g}")
+    fix = f"{column.name}=({', '.join(ends)})"
     if isinstance(column, Integer) and isinstance(value, (int, np.integer)):
         value = (value, value)
     if not isinstance(value, (list, tuple)) or len(value) != 2:

@@ -106,8 +106,6 @@ class DistinctSketch(DeclaredValue):
                 raise InvalidArgument("items", most, expected, f"items={self.exact // SMALLEST_EPSILON}")
             local_budget("epsilon", self.exact / most)
 
-    # ---- what it is
-
     @property
     def exact(self) -> Fraction:
         """The budget as an exact number."""
@@ -162,8 +160,6 @@ class DistinctSketch(DeclaredValue):
         law = PatternLaw(self.rates, self.buckets, np.array([bitmap.flip]))
         variance = float(law.covariance(np.array([size]))[0, 0])
         return float(np.sqrt(max(variance, 0.0)))
-
-    # ---- the verb
 
     def sketch(self, items: Any, persons: Any = None, *, ledger: Any = None, rng: object = None) -> FlippedBitmap:
         """Make the bitmap of a holder's items, which may be published.

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import BoolArray, IntArray, inlined, jit, option
+from discreet.core import BoolArray, IntArray, jit, option
 from discreet.local.mechanism import within
 from discreet.local.oracles.base import Oracle
 from discreet.local.support import SupportLaw
 from discreet.local.walsh_hadamard import walsh_hadamard
-from discreet.local.wire.bits import Layout, Rows, bits_for, read_bits
+from discreet.local.wire.bits import Layout, Rows, bits_for, odd, read_bits
 from discreet.noise import Generator
 from discreet.noise.reports import ParityLaw, reduce_vector
 from discreet.noise.stream import Chance, chance_value
@@ -148,24 +148,13 @@ def _independent(vectors: tuple[int, ...]) -> bool:
     return all(reduced)
 
 
-@inlined
-def _odd(word: int) -> int:  # pragma: no cover
-    """Return 1 if an odd number of bits is set (of 32), else 0."""
-    word ^= word >> 16
-    word ^= word >> 8
-    word ^= word >> 4
-    word ^= word >> 2
-    word ^= word >> 1
-    return word & 1
-
-
 @jit
 def _parities(codes: Any, vectors: Any, out: Any) -> None:  # pragma: no cover
     """Write bit i of ``out`` as the parity of (vector i AND code), for every report."""
     for row in range(len(codes)):
-        word = 0
+        word = np.int64(0)
         for i in range(vectors.shape[1]):
-            word |= _odd(vectors[row, i] & codes[row]) << i
+            word |= np.int64(odd(np.uint64(vectors[row, i] & codes[row]))) << i
         out[row] = word
 
 

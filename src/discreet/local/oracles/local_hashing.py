@@ -181,11 +181,9 @@ class LocalHashing(Mechanism):
         return {"seed": seed, "bucket": bucket}
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
-        return (
-            within(counters["support"], n)
-            if "support" in counters
-            else "reports" not in counters or adds_up(counters["reports"], n)
-        )
+        if "support" in counters:
+            return within(counters["support"], n)
+        return "reports" not in counters or adds_up(counters["reports"], n)
 
     def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
         if self.choices is not None:

@@ -121,8 +121,6 @@ class OwnOracle(OneNumber, Oracle):
             expected = f"such that reports tell all {d} values apart, together with {names[1]}"
             raise InvalidArgument(names[0], f"{reports} reports that do not", expected)
 
-    # ---- what you write
-
     def probabilities(self, value: int) -> Sequence[int]:
         """Return the weight of every report, given the number of a value: whole numbers from 1 on."""
         raise InvalidArgument("weights", self.weights, "given, or made by `probabilities` of a class of your own")
@@ -135,8 +133,6 @@ class OwnOracle(OneNumber, Oracle):
         """Return two whole numbers whose ratio is just below e^ε: the weights of a likely and an unlikely report."""
         _, above = enclose_exp(self._exact, 24, 92)  # at least e^-ε
         return 1 << _SCALE, math.ceil(above * 2**_SCALE)
-
-    # ---- what follows
 
     @cached_property
     def randomiser(self) -> TableLaw:

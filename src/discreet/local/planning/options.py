@@ -36,6 +36,7 @@ _MOST_ROWS = 2**20
 _MOST_STORED = 2**12
 #: Larger budgets of RAPPOR give no protection.
 _LARGEST_PAIR = 20
+Kind = Callable[..., Mechanism]
 
 
 class PlanGoal(NamedTuple):
@@ -89,10 +90,9 @@ def own_option(kind: Any, wish: PlanGoal) -> Option:
     return _of_domain(kind, wish, work, notes=f"{kind.__name__}, an oracle of your own")
 
 
-def _of_domain(kind: Any, wish: PlanGoal, work: tuple[int, int, int, int], notes: str = "", **settings: Any) -> Option:
+def _of_domain(kind: Kind, wish: PlanGoal, work: tuple[int, int, int, int], notes: str = "", **settings: Any) -> Option:
     def build(domain: Any, key: int | None) -> Mechanism:
-        made: Mechanism = kind(wish.epsilon, domain, **settings)
-        return made
+        return kind(wish.epsilon, domain, **settings)
 
     return Option(build(wish.domain_size, None), settings, build, *work, notes=notes)
 
@@ -185,21 +185,20 @@ def _sketches(wish: PlanGoal) -> Iterator[Option]:
             rows = min(_rows(wish, noise, width), _MOST_COUNTERS // (width + 1), _MOST_ROWS)
             rows = min(rows, _told_apart(wish, width if kind is CountMeanSketch else 1 + bits_for(width)))
             decode = rows * wish.domain_size
-            client = (
-                (width, width, decode) if kind is CountMeanSketch else (2, 1, decode + rows * width * bits_for(width))
-            )
-            shapes.append(_shared(kind, wish, (*client, rows * (width + 1)), n_hashes=rows, width=width))
+            work = (width, width, decode, rows * (width + 1))
+            if kind is HadamardSketch:
+                work = (2, 1, decode + rows * width * bits_for(width), rows * (width + 1))
+            shapes.append(_shared(kind, wish, work, n_hashes=rows, width=width))
             width //= 2
         fitting = [x for x in shapes if wish.fits(x.mechanism)] if wish.max_bytes else shapes[:1]
         yield min(fitting, key=lambda x: x.variance(wish.n, 0.0, wish.skew), default=shapes[-1])
 
 
-def _shared(kind: Any, wish: PlanGoal, work: tuple[int, int, int, int], **settings: Any) -> Option:
+def _shared(kind: Kind, wish: PlanGoal, work: tuple[int, int, int, int], **settings: Any) -> Option:
     """Return a mechanism whose values share rows."""
 
     def build(domain: Any, key: int | None) -> Mechanism:
-        made: Mechanism = kind(wish.epsilon, **settings, key=key)
-        return made
+        return kind(wish.epsilon, **settings, key=key)
 
     made = build(None, 0)
     noise = float(made.variance(wish.n, 0, second_moment=0.0))  # type: ignore[call-arg]

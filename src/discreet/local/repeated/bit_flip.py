@@ -95,8 +95,6 @@ class BitFlip(Mechanism):
         """The declared values."""
         return Choices(self.domain)
 
-    # ---- what it costs
-
     @cached_property
     def randomiser(self) -> BitFlipLaw:
         return BitFlipLaw(self._exact, min(self.bits, 2), self.memoised, self.choices.size, self.bits)
@@ -147,8 +145,6 @@ class BitFlip(Mechanism):
             "one stored response of one user, however often it is sent; given which rounds carry equal responses, "
             f"all values of a lifetime cost at most epsilon {at_most(most)}"
         )
-
-    # ---- reports
 
     @cached_property
     def _index_bits(self) -> int:
@@ -234,8 +230,6 @@ class BitFlip(Mechanism):
         chances = np.where((indices == codes[0])[:, None, :], own[patterns], other[patterns]).prod(axis=2) / sets
         answers = np.packbits(np.tile(patterns, (sets, 1)).astype(np.bool_), axis=1, bitorder="little")
         return self._reports(np.repeat(indices, 2**taken, axis=0), answers, seeded=False).rows, chances.ravel()
-
-    # ---- counts and estimates
 
     def _zeros(self) -> dict[str, IntArray]:
         return {name: np.zeros(self.choices.size, np.int64) for name in ("asked", "ones")}

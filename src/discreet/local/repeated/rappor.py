@@ -147,8 +147,6 @@ class Rappor(Mechanism):
         law = solve(life, once, bits=size, hashes=functions)
         return cls(law.f, law.p, law.q, size, functions, **rest)
 
-    # ---- what it costs
-
     @cached_property
     def law(self) -> RapporLaw:
         return RapporLaw(self.f, self.p, self.q, self.bits, self.hashes)
@@ -190,8 +188,6 @@ class Rappor(Mechanism):
         """The promise for all reports of a user about one value."""
         whole = Guarantee.of_law(self.law.permanent, model="local")
         return replace(self.guarantee, ledger=whole.ledger, unit="all reports of one value of one user")
-
-    # ---- reports
 
     @cached_property
     def family(self) -> HashFamily:
@@ -259,11 +255,8 @@ class Rappor(Mechanism):
         zero = np.where(held, float(1 - self.law.q_star), float(1 - self.law.p_star))
         chances = np.where(sent[None], one[:, None], zero[:, None]).prod(axis=2) / self.cohorts
         packed = patterns.astype("<u4").view(np.uint8).reshape(-1, 4)[:, : -(-self.bits // 8)]
-        return self.layout.pack(
-            bits=np.tile(packed, (self.cohorts, 1)), cohort=np.repeat(cohorts, len(patterns))
-        ), chances.ravel()
-
-    # ---- counts and estimates
+        rows = self.layout.pack(bits=np.tile(packed, (self.cohorts, 1)), cohort=np.repeat(cohorts, len(patterns)))
+        return rows, chances.ravel()
 
     def _zeros(self) -> dict[str, IntArray]:
         return {"reports": np.zeros(self.cohorts, np.int64), "ones": np.zeros((self.cohorts, self.bits), np.int64)}

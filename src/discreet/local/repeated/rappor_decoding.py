@@ -90,9 +90,8 @@ class NormalEquations:
             fitted = x @ theta[:-1] + phi * theta[-1]
             bit = np.clip(fitted, 0, 1)
             own = (bit * one + (1 - bit) * zero + unlisted) / reports
-            both = (
-                (x.multiply(theta[:-1]) @ x.T).toarray() + phi**2 * theta[-1] - np.outer(fitted, fitted)
-            )  # X_i Σ X_iᵀ
+            # X_i Σ X_iᵀ
+            both = (x.multiply(theta[:-1]) @ x.T).toarray() + phi**2 * theta[-1] - np.outer(fitted, fitted)
             noise += (w**2 * own) @ seen**2
             spread += w**2 * (seen**2).sum(axis=0)
             split += w / n * np.einsum("jv,jv->v", both @ seen, seen)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import inlined, jit
+from discreet.core import jit
+from discreet.local.wire.bits import odd
 from discreet.noise.hashing import bucket, coefficients, polynomial
 
 _u64 = np.uint64
@@ -21,17 +22,6 @@ def fill_terms(terms: Any, k0: Any, k1: Any) -> None:  # pragma: no cover
     """Derive the coefficients of every row's hash function from the key's halves, once for all reports."""
     for row in range(terms.shape[0]):
         coefficients(_u64(row), k0, k1, terms[row])
-
-
-@inlined
-def _odd(word: Any) -> Any:  # pragma: no cover
-    """Return 1 if an odd number of bits is set (of 32), else 0."""
-    word ^= word >> _u64(16)
-    word ^= word >> _u64(8)
-    word ^= word >> _u64(4)
-    word ^= word >> _u64(2)
-    word ^= word >> _u64(1)
-    return word & _ONE
 
 
 @jit
@@ -50,7 +40,7 @@ def sign_reports(
         index = place - row * indices + first
         hashed = bucket(polynomial(terms[row], points[i]), width)
         flip = (_u64(flips[i >> 3]) >> _u64(i & 7)) & _ONE
-        word = (_odd(index & hashed) ^ flip ^ _ONE) | row << _ONE | index << (row_bits + _ONE)
+        word = (odd(index & hashed) ^ flip ^ _ONE) | row << _ONE | index << (row_bits + _ONE)
         for j in range(rows.shape[1]):
             rows[i, j] = np.uint8(word & _BYTE)
             word >>= _EIGHT

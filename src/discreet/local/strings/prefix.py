@@ -108,8 +108,6 @@ class PrefixExtension(Mechanism):
             most = MOST_CELLS // (self.oracle.width * len(self.prefixes))
             raise InvalidArgument("pool", self.pool, f"at most {most} for these groups and buckets", f"pool={most}")
 
-    # ---- what follows from the parameters
-
     @cached_property
     def code(self) -> TextCode | WholeCode:
         """The code that turns values into bits."""
@@ -152,8 +150,6 @@ class PrefixExtension(Mechanism):
         """Group, number of the hash function, bucket."""
         return Layout(tuple((name, bits_for(end)) for name, end in self._limits.items()))
 
-    # ---- client
-
     def _encode(self, values: Any, stream: Generator) -> Rows:
         read = self.code.read(values, stream)
         groups, functions, _ = self._ends
@@ -164,8 +160,6 @@ class PrefixExtension(Mechanism):
             mine = np.flatnonzero(group == i)
             truth[mine] = self.oracle.family(_hashable(self.code.prefix(read[mine], bits), i), function[mine])
         return self.layout.pack(group=group, function=function, bucket=self.randomiser.draw(truth, stream))
-
-    # ---- collector
 
     @property
     def _limits(self) -> dict[str, int]:
@@ -198,8 +192,6 @@ class PrefixExtension(Mechanism):
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return self.pool is None or adds_up(counters["reports"], n)
-
-    # ---- estimates
 
     def _group(self, counts: Counts, group: int, prefixes: Bits) -> _PrefixCounts:
         """Estimate how many of a group's reporters have each prefix."""
@@ -324,8 +316,6 @@ class PrefixExtension(Mechanism):
     def normalise(self, values: Any) -> list[Any]:
         """Return values in the form that reports use."""
         return self.code.values(self.code.prefix(self.code.read(values), self.code.bits))
-
-    # ---- what it is
 
     def variance(self, n: int, f: Any = 0) -> Any:
         """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold.

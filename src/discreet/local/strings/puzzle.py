@@ -94,8 +94,6 @@ class FragmentPuzzle(Mechanism):
             raise InvalidArgument("alphabet", f"{len(words.characters)} characters", expected, "PrefixExtension(...)")
         self._set(alphabet=words.characters)
 
-    # ---- what follows from the parameters
-
     @property
     def epsilon(self) -> Budget:
         """Cost per user: the sum of both budgets, or the larger if every user sends one report."""
@@ -140,8 +138,6 @@ class FragmentPuzzle(Mechanism):
             return Layout((("sequence", one), ("fragment", two), ("position", bits_for(self.positions))))
         return Layout((("report", max(one, two)), ("part", bits_for(self.positions + 1))))
 
-    # ---- client
-
     def _pieces(self, symbols: Symbols) -> tuple[IntArray, IntArray]:
         """Return the hash of every string, and its fragments, one column per position."""
         together = noise.fingerprint(self.words.column(symbols), self._derived(_TOGETHER)) & np.uint64(_HASHES - 1)
@@ -167,8 +163,6 @@ class FragmentPuzzle(Mechanism):
         rows[mine, : whole.shape[1]] = whole
         rows[others, : piece.shape[1]] = piece
         return self.layout.pack(report=rows, part=part)
-
-    # ---- collector
 
     def _zeros(self) -> dict[str, IntArray]:
         whole, piece = self.sequence._zeros(), self.fragment._zeros()
@@ -210,8 +204,6 @@ class FragmentPuzzle(Mechanism):
         if self.split == "budget":
             return rows and all(adds_up(r, n) for r in sent)
         return rows and adds_up(np.concatenate([r.reshape(-1) for r in sent]), n)
-
-    # ---- estimates
 
     def _sequences(self, counts: Counts, symbols: Symbols) -> tuple[FloatArray, FloatArray, float, int]:
         """Estimate whole strings: counts and errors among all, the error of an absent one, and the reports used."""
@@ -304,8 +296,6 @@ class FragmentPuzzle(Mechanism):
     def normalise(self, values: Any) -> list[str]:
         """Return texts in the form that reports use."""
         return self.words.texts(self.words.symbols(values))
-
-    # ---- what it is
 
     def variance(self, n: int, f: Any = 0, second_moment: Any = None) -> Any:
         """Return the variance of the estimated count of a string that ``f`` of ``n`` reporters hold.

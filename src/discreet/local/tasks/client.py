@@ -125,8 +125,6 @@ class Client:
         self._file = DeviceFile(path)
         self._problem = ""
 
-    # ---- tasks
-
     def use(self, task: Task | str | bytes) -> None:
         """Take a task from another source than the collector; refuse it if it is not pinned or exceeds a limit."""
         text = task.to_json() if isinstance(task, Task) else task
@@ -175,8 +173,6 @@ class Client:
         if hashlib.sha256(raw).hexdigest() != digest:
             raise FormatError(f"the collector's task for {question!r} is not the pinned one; nothing is sent to it")
         return self._accept(question, digest, Task.from_json(raw))
-
-    # ---- reports
 
     def report(self, question: str, value: Any) -> None:
         """Charge, randomise and queue one answer to a pinned question. `flush` sends the queue.
@@ -244,8 +240,6 @@ class Client:
     def spent_today(self) -> float:
         """The cost of the reports of the last day."""
         return float(self._file.state.spent_today())
-
-    # ---- sending
 
     def flush(self) -> Sent:
         """Try to send the queue: once, one request per frame. Frames without acknowledgement stay."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
 
-from discreet.core import check_name, write_whole
-from discreet.errors import DataSourceError, FormatError, InvalidType
+from discreet.core import check_name, read_whole, write_whole
+from discreet.errors import FormatError, InvalidType
 
 MAGIC, VERSION = b"DSCL", 1
 REPORTS, STATE, BITMAP = 1, 2, 3
@@ -59,11 +59,7 @@ class Kept:
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read it from a file."""
-        try:
-            return cls.from_bytes(Path(path).expanduser().read_bytes())
-        except OSError as error:
-            what = cls.__name__.lower().removeprefix("flipped")
-            raise DataSourceError(f"{what}: cannot read {str(path)!r} ({error.strerror}); check the path") from None
+        return cls.from_bytes(read_whole(path, cls.__name__.lower().removeprefix("flipped")))
 
 
 def canonical(parameters: dict[str, Any]) -> bytes:

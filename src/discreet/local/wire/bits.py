@@ -104,6 +104,14 @@ def read_bits(rows: Any, row: int, first: int, bits: int) -> int:  # pragma: no 
     return value & ((1 << bits) - 1)
 
 
+@inlined
+def odd(word: Any) -> Any:  # pragma: no cover
+    """Return 1 if an odd number of bits is set (of 32), else 0; of an unsigned word."""
+    for shift in (16, 8, 4, 2, 1):
+        word ^= word >> np.uint64(shift)
+    return word & np.uint64(1)
+
+
 @jit
 def read_fields(rows: Any, first: int, bits: int, out: Any) -> None:  # pragma: no cover
     for row in range(rows.shape[0]):

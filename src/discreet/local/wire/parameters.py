@@ -105,8 +105,9 @@ def _plain(name: str, value: Any) -> Any:
         return str(value.exact)
     if isinstance(value, Fraction):
         return str(value)
-    if isinstance(value, float):
-        return decimal_text(value)
+    if isinstance(value, float):  # the shortest decimal that reads back as it, without an exponent
+        text = format(Decimal(repr(value + 0.0)), "f")
+        return text.rstrip("0").rstrip(".") if "." in text else text
     if name == "key":
         return value.to_bytes(16, "little").hex()
     if isinstance(value, tuple):
@@ -126,9 +127,3 @@ def _read(name: str, value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_read(name, v) for v in value)
     return value
-
-
-def decimal_text(x: float) -> str:
-    """Write a double as the shortest decimal that reads back as it, without an exponent."""
-    text = format(Decimal(repr(x + 0.0)), "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text

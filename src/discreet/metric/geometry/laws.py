@@ -126,7 +126,12 @@ def _resample(places: IntArray, scale: Fraction, corners: Sequence[FloatArray], 
     the raw point again, and a point in a corner takes longer. `clip` costs nothing.
     """
     low, high = corners
-    _check_acceptance(scale, high - low)
+    # Public draws with a fixed seed: the answer depends on the arguments alone.
+    drawn = np.abs(isotropic_laplace(20_000, len(low), scale, rng=1))
+    share = float((drawn <= high - low).all(axis=1).mean()) / 2 ** len(low)
+    if share < _LEAST_ACCEPTANCE:
+        expected = f"another one here: noise in a corner ends in the box with a chance of {share:.1g} only"
+        raise InvalidArgument("remap", "resample", expected, 'remap="clip"')
     found = places.copy()
     waiting = np.arange(len(places))
     while len(waiting):
@@ -136,15 +141,6 @@ def _resample(places: IntArray, scale: Fraction, corners: Sequence[FloatArray], 
         found[waiting[inside]] = tried[inside]
         waiting = waiting[~inside]
     return found
-
-
-def _check_acceptance(scale: Fraction, widths: FloatArray) -> None:
-    # Public draws with a fixed seed: the answer depends on the arguments alone.
-    drawn = np.abs(isotropic_laplace(20_000, len(widths), scale, rng=1))
-    share = float((drawn <= widths).all(axis=1).mean()) / 2 ** len(widths)
-    if share < _LEAST_ACCEPTANCE:
-        expected = f"another one here: noise in a corner ends in the box with a chance of {share:.1g} only"
-        raise InvalidArgument("remap", "resample", expected, 'remap="clip"')
 
 
 @dataclass(frozen=True)

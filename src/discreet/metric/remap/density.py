@@ -57,7 +57,9 @@ def fit_density(
     unit = np.clip((points - low) / width, 0, np.nextafter(1, 0))
     keys = [_keys(unit, level) for level in range(levels)]
     counted = np.arange(len(points)) % 2 == 0  # every other point: the caller's order is public
-    theta = _bare(levels) if len(points) < 4 else _mixture(keys, weights, counted, len(width))
+    theta = np.eye(levels)[-1] if len(points) < 4 else _mixture(keys, weights, counted, len(width))
+    theta[0] = max(theta[0], 1e-6)  # no place of the box is impossible
+    theta = np.asarray(theta / theta.sum())
     tables, shares = [], []
     slots = 1 << max(4, math.ceil(math.log2(2 * len(points) + 1)))
     for level, own in enumerate(keys[: len(theta)]):
@@ -68,14 +70,6 @@ def fit_density(
         tables.append(table)
         shares.append(share)
     return HistogramMixture(low, width, theta, np.array(tables), np.array(shares))
-
-
-def _bare(levels: int) -> FloatArray:
-    """Return the shares for very few points: only the finest level."""
-    theta = np.zeros(levels)
-    theta[-1] += 1
-    theta[0] = max(theta[0], 1e-6)
-    return np.asarray(theta / theta.sum())
 
 
 def _keys(unit: FloatArray, level: int) -> IntArray:
@@ -108,8 +102,7 @@ def _mixture(keys: list[Any], weights: FloatArray, counted: Any, d: int) -> Floa
         own_part /= own_part.sum(axis=1, keepdims=True)
         theta = share @ own_part
         theta /= theta.sum()
-    theta[0] = max(theta[0], 1e-6)  # no place of the box is impossible
-    return np.asarray(theta / theta.sum())
+    return np.asarray(theta)
 
 
 @inlined
