@@ -31,13 +31,6 @@ def door(
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package that loads its names on first use.
 
     ``hint`` may say more about a name that is not there.
-
-    Examples
-    --------
-    >>> from discreet import core
-    >>> getattr_, dir_, names = door("discreet.core", core.__file__)
-    >>> "Domain" in names, getattr_("Domain").__module__
-    (True, 'discreet.core.domain')
     """
     with open(f"{file.removesuffix('.py').removesuffix('.pyc')}.pyi", encoding="utf-8") as stub:
         text = stub.read()
@@ -78,12 +71,5 @@ class _Later:
 
 
 def later(module: str) -> Any:
-    """Return a module that takes long to import, and is imported when a name of it is used.
-
-    Examples
-    --------
-    >>> special = later("scipy.special")
-    >>> float(special.ndtr(0))
-    0.5
-    """
+    """Return a module that takes long to import, and is imported when a name of it is used."""
     return _Later(module)

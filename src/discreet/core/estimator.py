@@ -4,14 +4,6 @@ Importing scikit-learn takes longer than most jobs on a small table, because it 
 job needs none of it. So estimators get their base classes of scikit-learn later: when one is made after the program
 has imported scikit-learn, or when something of it is used (`clone`, a pipeline, ``repr``). From then on, they are
 estimators like any other, for ``isinstance`` too.
-
->>> class Middle(Estimator, mixins=("ClusterMixin",)):
-...     def __init__(self, k=3):
-...         self.k = k
->>> Middle(2)
-Middle(k=2)
->>> [base.__name__ for base in Middle.__bases__]
-['ClusterMixin', 'Estimator']
 """
 
 from __future__ import annotations
@@ -107,17 +99,7 @@ def _join() -> bool:
 
 
 def check_fitted(estimator: Any, *results: str) -> None:
-    """Raise scikit-learn's `NotFittedError` unless an estimator has been fitted.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> check_fitted(dc.GridSynopsis(), "synopsis_")
-    Traceback (most recent call last):
-    ...
-    sklearn.exceptions.NotFittedError: This GridSynopsis instance is not fitted yet. Call 'fit' with appropriate \
-arguments before using this estimator.
-    """
+    """Raise scikit-learn's `NotFittedError` unless an estimator has been fitted."""
     fitted = any(name.endswith("_") and not name.startswith("__") for name in vars(estimator))
     if not (all(hasattr(estimator, name) for name in results) if results else fitted):
         from sklearn.utils.validation import check_is_fitted

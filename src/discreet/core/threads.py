@@ -17,15 +17,7 @@ WORKERS = min(4, os.cpu_count() or 1)
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Do linear algebra on one thread: with small matrices, more of them only wait for each other.
-
-    Examples
-    --------
-    >>> from threadpoolctl import threadpool_info
-    >>> with one_blas_thread():
-    ...     {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
-    {1}
-    """
+    """Do linear algebra on one thread: with small matrices, more of them only wait for each other."""
     from threadpoolctl import threadpool_limits  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     with threadpool_limits(1, "blas"):

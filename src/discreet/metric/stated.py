@@ -25,13 +25,6 @@ def restated(promise: Guarantee) -> dict[str, Any] | None:
     """Return model, unit, neighbours and, if the parameters state them, levels; None for an unknown mechanism.
 
     Parameters that cannot be read raise a `LookupError`, `TypeError`, `ValueError` or `ArithmeticError`.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> made = dc.metric.NDLaplace(epsilon=2, radius=0.5, domain={"x": (0, 1)}).fit().guarantee_
-    >>> restated(made)["epsilon"], restated(made)["neighbours"] == made.neighbours
-    (2.0, True)
     """
     facts, domain, name = promise.parameters, promise.domain, str(promise.parameters.get("mechanism"))
     kind = name.removeprefix(_OF_USERS)

@@ -34,13 +34,7 @@ Named = tuple[str, str]
 
 @dataclass(frozen=True)
 class Statement:
-    """What is signed. Digests are in hexadecimal; ``key`` is the fingerprint.
-
-    Examples
-    --------
-    >>> Statement("release", version="1", time="2026-11-17T12:00:00+00:00", key="ab" * 32).to_bytes()[:35]
-    b'discreet.statement\\x01A\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x07release'
-    """
+    """What is signed. Digests are in hexadecimal; ``key`` is the fingerprint."""
 
     about: str  # "release" or "account"
     files: tuple[Named, ...] = ()

@@ -97,13 +97,7 @@ class Shuffle(DeclaredValue):
 
 
 def sealed_size(size: int) -> int:
-    """Return the bytes of a frame with one report of so many bytes, sealed to the collector.
-
-    Examples
-    --------
-    >>> sealed_size(1)
-    66
-    """
+    """Return the bytes of a frame with one report of so many bytes, sealed to the collector."""
     return frames.HEAD + size + LAYER
 
 
