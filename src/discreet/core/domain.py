@@ -331,7 +331,7 @@ class Domain:
             if isinstance(c, Categorical):
                 listed += f" and {len(c.categories) - 12:,} more" if len(c.categories) > 12 else ""
             else:
-                listed = " to ".join(map(str, _ends(c)))
+                listed = " to ".join(map(str, c.ends()))
             rows.append([c.name, c.kind, listed, c.role, c.missing])
         said = self._unit.describe() if isinstance(self._unit, Person) else self._unit
         unit = "" if said is None else f", unit: {said}"
@@ -341,7 +341,7 @@ class Domain:
 
     def __repr__(self) -> str:
         shown = {
-            c.name: hints.listed(c) if isinstance(c, Categorical) else c if isinstance(c, Integer) else _ends(c)
+            c.name: hints.listed(c) if isinstance(c, Categorical) else c if isinstance(c, Integer) else tuple(c.ends())
             for c in itertools.islice(self._columns, 6)
         }
         more = f", and {len(self) - 6} more" if len(self) > 6 else ""
@@ -391,7 +391,3 @@ def as_domain(domain: object, names: Sequence[str]) -> Domain:
 def dialect_of(domain: object) -> Dialect | None:
     """Return how files are written by what a user may pass as ``domain``; None where it does not say."""
     return domain.source if isinstance(domain, Domain) else None
-
-
-def _ends(column: Numeric) -> tuple[Any, ...]:
-    return tuple(column.ends())

@@ -35,8 +35,6 @@ from discreet.errors import DataSourceError
 
 #: The name of a module with kernels, and what its machine code depends on.
 _TEXTS: dict[str, str] = {}
-
-
 #: Seconds of compiling before anything is said.
 PATIENCE = 1.0
 #: Seconds that a first job compiles if it takes that long at all: least and most in `benchmarks/results/start.json`.

@@ -298,9 +298,8 @@ def charge_rows(
 
 
 def metric_of(guarantee: Guarantee) -> str:
-    facts = {
-        name: guarantee.parameters[name] for name in ("scaling", "radius", "density") if name in guarantee.parameters
-    }
+    told = guarantee.parameters
+    facts = {name: told[name] for name in ("scaling", "radius", "density") if name in told}
     words = guarantee.neighbours
     return f"{words}; {json.dumps(facts, sort_keys=True)}" if facts else words
 

@@ -31,6 +31,7 @@ MISSING_RULES: tuple[Missing, ...] = ("drop", "own")
 #: sums of many rows and small parts of a width, is then a double with all its digits.
 _LEAST, _MOST = 1e-100, 1e100
 _USUAL = {"role": "attribute", "missing": "drop", "bottom": None, "top": None, "levels": None}
+_USUAL_VALUES: Any = {"time": {"bounds": ["00:00:00", "23:59:59"]}, "boolean": {"categories": [False, True]}}
 _KEYS = {"kind", "bounds", "categories", "role", "missing", "categories_file", "bottom", "top", "levels", "pattern"}
 _KIND_NAMES = ("integer", "number", "date", "time", "category", "ordered", "boolean", "code")
 
@@ -179,11 +180,9 @@ class Integer(Numeric):
             label = f"bounds of column {name!r}" if name else "bounds"
             fix = hints.repaired(*ends, whole=True)
             raise InvalidArgument(label, (int(ends[0]), int(ends[1])), "two different whole numbers, low < high", fix)
-        for part, value in zip(("low", "high"), (ends[0] - 0.5, ends[1] + 0.5), strict=True):
-            object.__setattr__(self, part, value)
         rules = {"name": name, "role": role, "missing": missing, "bottom": bottom, "top": top, "levels": levels}
-        for part, text in rules.items():
-            object.__setattr__(self, part, text)
+        for part, kept in {"low": ends[0] - 0.5, "high": ends[1] + 0.5, **rules}.items():
+            object.__setattr__(self, part, kept)
         if name:
             _check_name(name)
         _check_rules(self)
@@ -480,13 +479,10 @@ def _by_keys(name: str, declared: Mapping[str, Any]) -> Column:
             raise SchemaError(f'column {name!r} cannot have {got} as well as a pattern: a code has kind = "code" alone')
         given = {k: v for k, v in declared.items() if k not in ("kind", "categories_file")}
         return Code(name=name, listed=declared.get("categories_file", ""), **given)
-    if declared.get("role") in NAMING and not {"bounds", "categories"} & set(declared):
+    if not {"bounds", "categories"} & set(declared):
         # A person column has no axis: an empty list means any value.
-        declared = {**declared, "categories": list(ANYBODY)}
-    if declared.get("kind") == "time" and not {"bounds", "categories"} & set(declared):
-        declared = {**declared, "bounds": ["00:00:00", "23:59:59"]}
-    if declared.get("kind") == "boolean" and not {"bounds", "categories"} & set(declared):
-        declared = {**declared, "categories": [False, True]}
+        usual = {"categories": list(ANYBODY)} if declared.get("role") in NAMING else _USUAL_VALUES.get(kind, {})
+        declared = {**declared, **usual}
     coded: dict[str, Any] = {k: declared[k] for k in ("bottom", "top", "levels") if k in declared}
     if ("bounds" in declared) == ("categories" in declared) or (coded and "bounds" not in declared):
         raise SchemaError(

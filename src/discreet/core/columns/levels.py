@@ -51,9 +51,8 @@ def shown_levels(column: Any) -> list[str]:
     lines: list[str] = []
     last = math.inf
     for low, high, name in lay_out(column).names:
-        text = (
-            f"{name} ({column.at(math.ceil(low))} to {column.at(math.ceil(high) - 1 if high < column.high else high)})"
-        )
+        end = column.at(math.ceil(high) - 1 if high < column.high else high)
+        text = f"{name} ({column.at(math.ceil(low))} to {end})"
         lines, last = ([*lines[:-1], f"{lines[-1]}, {text}"] if low >= last else [*lines, text]), high
     shown = [
         line if len(line) < 400 else f"{line.split('), ')[0]}), … {line.count('), ') + 1:,} groups" for line in lines

@@ -104,17 +104,13 @@ class Plan:
         smaller = [n for r in self.rules for n in sorted(r.terms, key=r.terms.__getitem__) if n != r.left]
         known = {[*first, *sorted(smaller, key=lambda n: self.columns[n].missing == "own")][0]}
         yield from ((n, None, self._bounded(self.columns[n], self.low[n], self.high[n])) for n in known)
-        pending = list(self.rules)
+        pending, orders = list(self.rules), all(sorted(r.terms.values()) == [-1, 1] for r in self.rules)
         while pending:
             rule = next(r for r in pending if known & r.terms.keys())
             pending.remove(rule)
             new = [n for n in rule.terms if n not in known]
             again = not new and any(rule.same(r) for r in self.rules if r is not rule)
-            if (
-                len(new) < len(rule.terms) - 1
-                and not again
-                and any(sorted(r.terms.values()) != [-1, 1] for r in self.rules)
-            ):
+            if len(new) < len(rule.terms) - 1 and not again and not orders:
                 raise SchemaError(
                     f"rules: {rule.text!r} closes a ring of rules, which only orders of two columns may; leave it out"
                 )

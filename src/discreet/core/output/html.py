@@ -73,11 +73,8 @@ def table(title: str, names: Sequence[str], rows: Sequence[Sequence[Any]], note:
 
 def _framed(title: str, body: str, note: str) -> str:
     # An amber bar, not amber letters: these would be too pale on one of the themes.
-    told = (
-        f'<div style="border-left:3px solid #d08700;padding-left:8px;margin-top:4px">{escape(note)}</div>'
-        if note
-        else ""
-    )
+    bar = "border-left:3px solid #d08700;padding-left:8px;margin-top:4px"
+    told = f'<div style="{bar}">{escape(note)}</div>' if note else ""
     return (
         f'<div style="{_FRAME}"><div style="font-weight:600;margin-bottom:2px">{escape(title)}</div>{body}{told}</div>'
     )

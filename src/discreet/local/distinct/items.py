@@ -22,17 +22,16 @@ _EXPECTED = "a list or column of numbers, text or bytes"
 _LARGEST = 2**64 - 1
 
 
-def item_words(items: Any, key: int, name: str = "items") -> tuple[WordArray, BoolArray]:
+def item_words(items: Any, key: int) -> tuple[WordArray, BoolArray]:
     """Return the fingerprint of every item, and whether it is missing.
 
-    ``items`` holds numbers, text or bytes; anything else in a list is missing. ``name`` is the argument's name in
-    errors.
+    ``items`` holds numbers, text or bytes; anything else in a list is missing.
     """
     if isinstance(items, range):
         items = np.arange(items.start, items.stop, items.step)
     if isinstance(items, (set, frozenset, dict)):
-        raise InvalidType(name, type(items).__name__, "a list or column", f"{name}=list({name})")
-    column = item_column(items, name)
+        raise InvalidType("items", type(items).__name__, "a list or column", "items=list(items)")
+    column = item_column(items, "items")
     if isinstance(column, pa.Array) and arrow_kind(column.type) in ("int", "bool", "null"):
         return noise.fingerprint(column, key), column.is_null().to_numpy(zero_copy_only=False)
     if isinstance(column, pa.Array) and arrow_kind(column.type) == "text":

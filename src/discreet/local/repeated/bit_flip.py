@@ -134,7 +134,6 @@ class BitFlip(Mechanism):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """The promise to every reporter."""
         return replace(super().guarantee, assumptions=_STORED if self.memoised else _FRESH)
 
     def _unit(self) -> str:

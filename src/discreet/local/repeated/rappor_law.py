@@ -195,12 +195,7 @@ def solve(epsilon_lifetime: float, epsilon_report: float, *, bits: int, hashes: 
         p = Fraction(min(max(math.ceil((middle - reach) * _GRID) + shrink, 0), _GRID), _GRID)
         q = Fraction(min(max(math.floor((middle + reach) * _GRID) - shrink, 0), _GRID), _GRID)
         law = RapporLaw(f, p, q, bits, hashes)
-        if (
-            q > p
-            and law.epsilon <= epsilon_report
-            and law.cost(1) <= epsilon_report
-            and law.cost(math.inf) <= epsilon_lifetime
-        ):
+        if q > p and max(law.epsilon, law.cost(1)) <= epsilon_report and law.cost(math.inf) <= epsilon_lifetime:
             return law
         shrink = 2 * shrink + 1
 

@@ -4,7 +4,7 @@ A sketch has k rows. A device draws one, hashes the value to one of its m bucket
 reports the bucket through a row oracle. The two sketches differ in that oracle.
 """
 
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +26,9 @@ from discreet.noise.reports import FlipLaw
 MOST_ROWS = 2**20
 #: The exact variance needs three-wise independent hashes.
 _INDEPENDENCE = 3
+_BYTES, _BITS = np.arange(256, dtype=np.uint64)[:, None], np.arange(8, dtype=np.uint64)
+#: For every byte the word with its bit i in byte i.
+_SPREAD = ((_BYTES >> _BITS & np.uint64(1)) << np.uint64(8) * _BITS).sum(axis=1, dtype=np.uint64)
 
 
 class Sketch(Mechanism):
@@ -108,11 +111,4 @@ class Sketch(Mechanism):
 
 def add_vectors(rows: Rows, group: IntArray, width: int, ones: IntArray, reports: IntArray) -> None:
     """Count reports that begin with a vector of bits, and the ones of every place, by group."""
-    kernels.add_vectors(rows, group, 255 >> (-width % 8), _spread(), ones, reports)
-
-
-@cache
-def _spread() -> WordArray:
-    """Return for every byte the word with its bit i in byte i."""
-    numbers, bits = np.arange(256, dtype=np.uint64)[:, None], np.arange(8, dtype=np.uint64)
-    return np.asarray(((numbers >> bits & np.uint64(1)) << np.uint64(8) * bits).sum(axis=1, dtype=np.uint64))
+    kernels.add_vectors(rows, group, 255 >> (-width % 8), _SPREAD, ones, reports)

@@ -140,13 +140,10 @@ class SphericalLaplace(AtDistance):
     def _columns(self, domain: Domain) -> tuple[int, int]:
         """Find latitude and longitude among the declared columns, and check their bounds."""
         numeric = numeric_names(domain)
+        names = numeric[:2]
         if domain.named:
-            names = [
-                self._column("latitude", self.latitude, _LATITUDES, numeric),
-                self._column("longitude", self.longitude, _LONGITUDES, numeric),
-            ]
-        else:
-            names = numeric[:2]
+            asked = ("latitude", self.latitude, _LATITUDES), ("longitude", self.longitude, _LONGITUDES)
+            names = [self._column(*each, numeric) for each in asked]
         if len(numeric) != 2 or len(set(names)) != 2:
             raise SchemaError(
                 f"a place has two numeric columns, latitude and longitude, but {len(numeric)} are declared: "
