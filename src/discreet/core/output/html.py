@@ -1,7 +1,5 @@
 """Small pieces of HTML for notebooks: a heading with facts, a table. They suit light and dark themes."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from html import escape
