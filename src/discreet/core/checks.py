@@ -82,12 +82,10 @@ def is_bool(value: object) -> bool:
 
 
 def is_whole(value: object) -> TypeGuard[Integral]:
-    """Return whether a value is a whole number by type."""
     return isinstance(value, Integral) and not is_bool(value)
 
 
 def is_real(value: object) -> TypeGuard[Real | Decimal]:
-    """Return whether a value is a number by type."""
     return isinstance(value, (Real, Decimal)) and not is_bool(value)
 
 

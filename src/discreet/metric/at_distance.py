@@ -113,7 +113,6 @@ class LatticeNoise:
 
     @classmethod
     def apart(cls, radius: float) -> str:
-        """Return the neighbours at a radius, in words."""
         return f"{cls.NEIGHBOURS.format(as_it_is(radius))} ({OTHER_DISTANCES})"
 
     @property

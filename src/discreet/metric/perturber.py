@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -88,15 +88,6 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
 
     #: "metric" or "local".
     MODEL = "metric"
-
-    if TYPE_CHECKING:  # no fields: they would come first in every signature
-
-        @property
-        def domain(self) -> Any: ...
-        @property
-        def category_epsilon(self) -> Any: ...
-        @property
-        def random_state(self) -> Any: ...
 
     @property
     def _name(self) -> str:

@@ -231,8 +231,7 @@ class Regression(PrivateModel):
         check_fitted(self)
         if self._weights is not None:
             raise InvalidArgument("level", level, "left out: rows counted by weight have no intervals", "coef_")
-        fitted: Any = self
-        names, values = ("(intercept)", *self.coef_names_), np.append(fitted.intercept_, fitted.coef_)
+        names, values = ("(intercept)", *self.coef_names_), np.append(self.intercept_, self.coef_)
         return Coefficients(names, values, *self._ends(level, self._contrasts()), level)
 
     def _contrasts(self) -> FloatArray:

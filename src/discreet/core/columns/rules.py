@@ -222,7 +222,6 @@ class Rules:
         return made
 
     def about(self, names: Iterable[str]) -> list[str]:
-        """Return the texts that are about some columns alone."""
         gone = {r.text for r in self.rules if not r.terms.keys() <= set(names)}
         return [text for text in self.texts if text not in gone]
 

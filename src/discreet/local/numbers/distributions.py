@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -193,10 +194,7 @@ class Distribution:
         equal = max(k for k in range(1, bins + 1) if d % k == 0)
         bins = equal if equal > bins // 2 else min(bins, d)  # of equal widths, if that leaves enough of them
         first = np.arange(bins) * d // bins
-
-        def merged(shares: FloatArray) -> Any:
-            return np.add.reduceat(shares, first)
-
+        merged: Any = partial(np.add.reduceat, indices=first)
         ends = self.edges[[*first, d]].tolist()
         mean = self._interval(lambda shares: shares @ self.middles, 0.95, again, numbers=True)
         at = self._quantile_interval(levels, 0.95, again)

@@ -159,7 +159,6 @@ class OwnOracle(OneNumber, Oracle):
 
     @property
     def _expected(self) -> FloatArray:
-        """The expected support of every value (columns) by a report of every value (rows)."""
         return np.asarray(self._chances @ self._spoken)
 
     @cached_property

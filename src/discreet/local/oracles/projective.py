@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cached_property
+from itertools import count, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -196,19 +197,10 @@ def is_prime(number: int) -> bool:
 
 
 def next_prime(number: int) -> int:
-    while not is_prime(number):
-        number += 1
-    return number
+    return next(filter(is_prime, count(number)))
 
 
-def primes_near(middle: int, count: int) -> list[int]:
-    up, down, found = middle + 1, middle, []
-    for _ in range(count):
-        up = next_prime(up)
-        found.append(up)
-        up += 1
-    while down > 1 and len(found) < 2 * count:
-        if is_prime(down):
-            found.append(down)
-        down -= 1
-    return found
+def primes_near(middle: int, most: int) -> list[int]:
+    """Return ``most`` primes on either side of a number, fewer below a small one."""
+    sides = filter(is_prime, count(middle + 1)), filter(is_prime, range(middle, 1, -1))
+    return [prime for side in sides for prime in islice(side, most)]

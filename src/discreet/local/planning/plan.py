@@ -4,6 +4,7 @@ Errors come from the mechanisms' own `variance`, sizes from their layouts.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -244,20 +245,10 @@ def _row(option: Option, wish: PlanGoal, share: float) -> PlanRow:
 
 
 def _smallest_n(option: Option, target: float, skew: float) -> int | None:
-    """Return the smallest number of reports with the target error for a rare value."""
-
-    def reached(n: int) -> bool:
-        return bool(option.variance(n, 0.0, skew) <= (target * n) ** 2)
-
-    low, high = 0, 1
-    while not reached(high):
-        low, high = high, 2 * high
-        if high > _MOST_REPORTS:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
+    """Return the smallest number of reports with the target error for a rare value, if there is one."""
+    counts = range(1, _MOST_REPORTS + 1)
+    place = bisect_left(counts, True, key=lambda n: option.variance(n, 0.0, skew) <= (target * n) ** 2)
+    return counts[place] if place < len(counts) else None
 
 
 def _ranked(rows: list[PlanRow], wish: PlanGoal) -> Iterator[PlanRow]:

@@ -81,7 +81,6 @@ class RapporLaw(ReportLaw):
 
     @cached_property
     def permanent(self) -> PermanentLaw:
-        """The law of the permanent bits: the cost of all reports of one value."""
         return PermanentLaw(self)
 
     @property
@@ -195,7 +194,8 @@ def solve(epsilon_lifetime: float, epsilon_report: float, *, bits: int, hashes: 
         p = Fraction(min(max(math.ceil((middle - reach) * _GRID) + shrink, 0), _GRID), _GRID)
         q = Fraction(min(max(math.floor((middle + reach) * _GRID) - shrink, 0), _GRID), _GRID)
         law = RapporLaw(f, p, q, bits, hashes)
-        if q > p and max(law.epsilon, law.cost(1)) <= epsilon_report and law.cost(math.inf) <= epsilon_lifetime:
+        once = q > p and all(cost <= epsilon_report for cost in (law.epsilon, law.cost(1)))
+        if once and law.cost(math.inf) <= epsilon_lifetime:
             return law
         shrink = 2 * shrink + 1
 

@@ -82,7 +82,6 @@ class Alphabet:
 
     @property
     def size(self) -> int:
-        """Number of symbols, with the end."""
         return len(self._points)
 
     @cached_property

@@ -213,8 +213,7 @@ class Client:
         m = task.mechanism
         if isinstance(m, BitFlip) and m.memoised and made > m.bits:
             return Fraction(0)  # all d + 1 stored responses are paid for
-        price: Fraction = Fraction(task.epsilon.exact)  # type: ignore[attr-defined]
-        return price
+        return Fraction(task.epsilon.exact)  # type: ignore[attr-defined]
 
     def _check(self, question: str, task: Task, price: Fraction, *, new_day: bool) -> None:
         state = self._file.state

@@ -151,7 +151,6 @@ class PointNoise(LatticeNoise):
         return self._spending(metric, step, f"{step:.3g}", self.scaling.diameter, moves)
 
     def distance(self, rows: FloatArray, others: FloatArray) -> FloatArray:
-        """Return the distance of clamped rows from others, in the metric."""
         return np.asarray(np.linalg.norm(self.scaling.forward(rows) - self.scaling.apply(others), axis=1))
 
     def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:

@@ -149,7 +149,6 @@ class ColumnReports:
 
     @property
     def each(self) -> Exact:
-        """The budget of each reported number, ε/k."""
         return math.inf if self.epsilon == math.inf else Fraction(self.epsilon) / self.n_sent
 
     @property

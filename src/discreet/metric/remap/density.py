@@ -40,10 +40,6 @@ class HistogramMixture:
         log_densities(np.ascontiguousarray(points), self.low, self.width, self.tables, self.shares, out)
         return out
 
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        return self.low, self.width, self.tables, self.shares
-
 
 def fit_density(
     points: FloatArray, weights: FloatArray, low: FloatArray, high: FloatArray, finest: float

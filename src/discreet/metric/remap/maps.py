@@ -57,7 +57,7 @@ def bayes(
     law = IsotropicLaw(d, rate)
     own = _prior_draws(prior, low, high, density)
     out = np.empty_like(points)
-    arrays: Any = density.arrays
+    arrays: Any = density.low, density.width, density.tables, density.shares
     rounds = 40 if loss == "euclidean" else 0
     front = float(law.log_density(np.zeros(d)))
     fixed: Any = (offsets, law.log_density(offsets), own, density.log_at(own), law.rate, front)

@@ -142,7 +142,7 @@ class SphericalLaplace(AtDistance):
         numeric = numeric_names(domain)
         names = numeric[:2]
         if domain.named:
-            asked = ("latitude", self.latitude, _LATITUDES), ("longitude", self.longitude, _LONGITUDES)
+            asked: Any = ("latitude", self.latitude, _LATITUDES), ("longitude", self.longitude, _LONGITUDES)
             names = [self._column(*each, numeric) for each in asked]
         if len(numeric) != 2 or len(set(names)) != 2:
             raise SchemaError(
@@ -216,7 +216,6 @@ class PlaceNoise(LatticeNoise):
         return self._spending(metric, step, f"{step:g} degrees", globe.diameter(self._place_box), self.box_is_part)
 
     def clean(self, rows: FloatArray) -> FloatArray:
-        """Return rows in the declared box, as (latitude, longitude)."""
         return globe.cleaned(rows[:, self._order], self._place_box)
 
     def distance(self, rows: FloatArray, others: FloatArray) -> FloatArray:
