@@ -142,8 +142,8 @@ class SphericalLaplace(AtDistance):
         numeric = numeric_names(domain)
         names = numeric[:2]
         if domain.named:
-            asked: Any = ("latitude", self.latitude, _LATITUDES), ("longitude", self.longitude, _LONGITUDES)
-            names = [self._column(*each, numeric) for each in asked]
+            asked = ("latitude", self.latitude, _LATITUDES), ("longitude", self.longitude, _LONGITUDES)
+            names = [self._column(role, given, usual, numeric) for role, given, usual in asked]
         if len(numeric) != 2 or len(set(names)) != 2:
             raise SchemaError(
                 f"a place has two numeric columns, latitude and longitude, but {len(numeric)} are declared: "
