@@ -382,8 +382,6 @@ def _too_large(value: object, most: float = LARGEST_NUMBER) -> bool:
     return finite and not -most <= value <= most  # type: ignore[operator]
 
 
-# Options that many estimators share.
-
 DOMAIN: Any = option(
     default=None,
     help="The declared columns.",

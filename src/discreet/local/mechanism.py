@@ -38,8 +38,6 @@ _LONGEST = 10**400
 #: Most reports that `report_law` lists.
 MOST_REPORTS = 2**20
 
-# Options that mechanisms share.
-
 REPORT_EPSILON: Any = option(
     takes="number", low=float(SMALLEST_EPSILON), high=LARGEST_EPSILON, example=1.0,
     expected=f"a positive number, at least {float(SMALLEST_EPSILON):g} and at most {LARGEST_EPSILON}",
@@ -60,7 +58,6 @@ class Mechanism(DeclaredValue):
 
     #: The name in headers and on the command line.
     NAME: ClassVar[str] = ""
-    #: Assumptions of the guarantee.
     ASSUMES: ClassVar[tuple[str, ...]] = ("every user sends one report",)
     #: The name of the counters, where there is one table of them.
     COUNTER: ClassVar[str] = "reports"
@@ -327,7 +324,6 @@ def count_places(counters: IntArray, places: IntArray) -> None:
 class OneNumber(Mechanism):
     """A mechanism whose report is one number. The collector counts how often each was sent."""
 
-    #: The name of the number.
     FIELD: ClassVar[str] = "report"
 
     @cached_property

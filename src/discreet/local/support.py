@@ -28,7 +28,6 @@ from discreet.noise import HashFamily
 
 #: Most counters of a state: 16 GiB.
 MOST_CELLS = 2**31
-#: Entries of a table that are worked on at once.
 _AT_ONCE = 1 << 22
 
 

@@ -47,7 +47,6 @@ PUBLIC_DOMAIN = "the declared bounds, categories and metric are public"
 ONE_REPORT = "every person is in one row, perturbed once; further rows and further calls about a person add up"
 ONE_CALL = "every row is perturbed once; further calls about a row add up"
 IN_ORDER = "rows come out in the order they went in: the order itself is not protected"
-#: Orders of a file; the first by default.
 ORDERS = ("shuffled", "input")
 
 CATEGORY_EPSILON: Any = option(
@@ -59,7 +58,6 @@ CATEGORY_EPSILON: Any = option(
 #: The neighbours of numbers in the local model.
 ANY_NUMBERS = "any two values of every number"
 
-#: The rule for missing values; no row is left out.
 MISSING_VALUES = (
     "missing and unreadable values are not told apart from others: whatever the rule 'missing' of a column is, a "
     "number without a value counts as the middle of its bounds, a category as one drawn at random, and no row is left "
@@ -86,7 +84,6 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
     ``perturb(rows, stream)``.
     """
 
-    #: "metric" or "local".
     MODEL = "metric"
 
     @property

@@ -84,7 +84,6 @@ class PrivateModel(Declared, Estimator):
     ledger: Any = shared.LEDGER
     #: The moments hold the number of rows: nothing is spent on it alone.
     n_rows = size_share = None
-    #: Share of the budget for the moments.
     _share = Fraction(1)
     #: Kinds of columns that cannot be features.
     _apart: ClassVar[tuple[type, ...]] = (Code,)

@@ -23,7 +23,6 @@ WIDTHS, SPREAD = np.arange(-6.0, 2.1, 0.5), 0.5 / math.log(2)
 OFF = 4.0
 #: The least residual variance, in squares of half a range.
 LEAST_RESIDUAL = 1e-6
-#: The longest step, see `step`.
 MOST_CHANGE = 1.0
 
 

@@ -15,7 +15,6 @@ from typing import Any, BinaryIO
 
 from discreet.errors import DataSourceError, FormatError
 
-#: Ending of the name of a guarantee file.
 PROMISE_ENDING = ".guarantee.json"
 _BLOCK = 1 << 20
 #: What is not a regular file and takes bytes as they come.

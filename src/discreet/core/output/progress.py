@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-#: Seconds before a bar appears.
 PATIENCE = 2.0
 #: Told the name of a stage and the share of it that is done, None where that is not known; perhaps from many threads.
 Listener = Callable[[str, float | None], None]

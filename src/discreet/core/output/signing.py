@@ -22,7 +22,6 @@ from typing import Any
 from discreet.core.output.files import read_json, read_whole, refuse_later, write_whole
 from discreet.errors import DataSourceError, FormatError, MissingExtra
 
-#: Ending of the name of a detached signature, behind the name of the file.
 SIGNATURE_ENDING = ".signature.json"
 #: Variable of the environment that holds the passphrase of a private key.
 PASSPHRASE = "DISCREET_KEY_PASSPHRASE"  # noqa: S105, the name of a variable

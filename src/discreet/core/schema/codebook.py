@@ -29,14 +29,12 @@ _FORMS = (
 )
 #: Kinds that need neither bounds nor categories; and others, with what to type for them.
 _COMPLETE = ("boolean", "time")
-#: What becomes of rows without a value.
 _MISSING = ("drop", "own")
 _KINDS = {
     "boolean": "boolean", "bool": "boolean", "time": "time", "integer": "0..120", "int": "0..120", "number": "0:1.5",
     "float": "0:1.5", "numeric": "0:1.5", "date": "2020-01-01:2029-12-31", "category": "A,B", "categorical": "A,B",
     "ordered": "A,B", "code": "code:[0-9]{5}",
 }  # fmt: skip
-#: Other words for roles.
 _ROLE_WORDS = {
     "qi": "quasi-identifier", "qid": "quasi-identifier", "key": "identifier", "id": "identifier",
     "household": "household:12", "secret": "sensitive", "sa": "sensitive", "outcome": "target", "label": "target",

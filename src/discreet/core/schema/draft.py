@@ -24,7 +24,6 @@ _HOW = """\
 #   [functions] / grade = {points = {"0..49" = "failed", "50..100" = "passed"}}   a column that follows from another
 #   [[impossible]] / role = "wife" / sex = ["m", "not known"]                     values that no row has together
 #   rules = ["admission <= discharge", "total = ward + drugs"]                    orders and sums; above the columns"""
-#: The longest list that is shown on a line.
 _MOST_LISTED = 12
 
 

@@ -15,7 +15,6 @@ from typing import Any
 from discreet.core.columns import lists
 from discreet.errors import DataSourceError, SchemaError
 
-#: Parts of a schema file other than its columns.
 _BESIDE = ("unit", "source", "functions", "impossible", "rules")
 #: What stands in records and hardly in headers: numbers of all spellings, dates, addresses.
 _RECORD = re.compile(

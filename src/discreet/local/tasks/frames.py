@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 VERSION = 1
 SEEDED, BATCH = 1, 2
 KEY, HEAD, COUNT = 16, 17, 4
-#: Reports of one batch.
 MOST_REPORTS = 1 << 20
 
 

@@ -20,7 +20,6 @@ from discreet.local.tasks import frames
 LAYER = 32 + 16
 #: Contexts of the two layers; the digest of the task follows.
 INNER, OUTER, _BATCH = b"discreet frame 1", b"discreet shuffle 1", b"discreet batch 1"
-#: Most bytes of a batch.
 MOST_BATCH = 1 << 24
 _KEYS, _DAY = ("collector", "shuffler"), 86_400
 #: Clients in every language read denominators below this.

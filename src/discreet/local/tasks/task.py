@@ -29,7 +29,6 @@ _FORMAT, _VERSION = "discreet.task", 1
 CLIENT = 1
 _DAY = 86_400
 _LONGEST_NAME, _LARGEST_TASK = 100, 1 << 24
-#: Fields that are written as they are.
 _AS_THEY_ARE = ("name", "wanted", "opens", "closes", "minimum", "period", "key_window")
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 

@@ -34,7 +34,6 @@ from discreet.metric.geometry.scaling import Scaling
 
 #: For boxes on a sphere or rotated by a matrix, where clamping may move points apart.
 WITHIN_BOUNDS = "values lie within the declared bounds; one beyond them counts as the nearest, and distances so"
-#: Words of a guarantee about other distances.
 OTHER_DISTANCES = "at most in proportion beyond it, below it as said of the lattice"
 
 

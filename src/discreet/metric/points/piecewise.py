@@ -38,7 +38,6 @@ ROW_EPSILON: Any = option(
 STEPS = 1 << 12
 #: Buckets of a column's range for the square wave.
 BUCKETS = 1024
-#: Names of the methods in a guarantee.
 _NAMES = {"piecewise": "Piecewise", "hybrid": "Hybrid", "duchi": "Duchi", "square_wave": "SquareWave"}
 #: Rows that are worked on at a time; the result does not depend on it.
 _ROWS_AT_ONCE = 1 << 18
