@@ -167,7 +167,7 @@ class _Kept:
         return Path(self.cache_path, f"{self._name}.{hashlib.sha256(facts.encode()).hexdigest()[:24]}.nbc")
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        try:
+        with suppress(*_UNUSABLE):
             from numba.core.compiler import CompileResult
             from numba.core.runtime import rtsys
 
@@ -176,8 +176,6 @@ class _Kept:
             if hashlib.sha256(held[32:]).digest() == held[:32]:
                 of, data = _Reader(io.BytesIO(held[32:])).load()
                 return CompileResult._rebuild(target_context, *data) if of == sig else None
-        except _UNUSABLE:
-            pass
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:

@@ -302,9 +302,8 @@ def _stretch(source: Column, label: str, key: Any) -> tuple[tuple[float, float],
         ends = []
     if not 1 <= len(ends) <= 2 or not _start(source) < ends[0] <= ends[-1] < _end(source) or any(e % 1 for e in ends):
         shown = "..".join(map(str, source.to_dict()["bounds"]))
-        raise InvalidArgument(
-            f"{label}[{source.name!r}]", key, "a declared value, or two with .. between them, low..high", repr(shown)
-        )
+        what = "a declared value, or two with .. between them, low..high"
+        raise InvalidArgument(f"{label}[{source.name!r}]", key, what, repr(shown))
     pair = (ends[0] - 0.5, ends[-1] + 0.5)
     first, last = _written(source, [pair])
     return pair, str(first) if first == last else f"{first}..{last}"
@@ -350,12 +349,8 @@ def _combination(columns: Mapping[str, Column], i: int, one: Any) -> Impossible:
         low, high = _start(column), _end(column)
         inside = [(max(a, low), min(b, high)) for a, b in pairs if a < high and b > low and a < b]
         if not inside:
-            raise InvalidArgument(
-                f"{label}: {name}",
-                value,
-                "inside what is declared of it, and hold some of it",
-                "leaving it out: no row is counted there",
-            )
+            what, fix = "inside what is declared of it, and hold some of it", "leaving it out: no row is counted there"
+            raise InvalidArgument(f"{label}: {name}", value, what, fix)
         found.append(inside)
     return _combined([columns[name] for name in one], found)
 

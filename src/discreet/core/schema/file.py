@@ -60,13 +60,10 @@ def load_schema(source: str | Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
 
 def undeclared(declared: Any) -> bool:
     """Return whether a draft's column still needs values; identifiers and persons need none."""
-    filled = {"bounds", "categories", "categories_file", "pattern"} if isinstance(declared, dict) else set()
     return (
         isinstance(declared, dict)
-        and not filled & set(declared)
-        and declared.get("role") not in ("identifier", "person")
-        and declared.get("kind") not in ("boolean", "time")
         and not set(declared) - {"kind", "role", "missing", "levels"}
+        and declared.get("role") not in ("identifier", "person")
         and declared.get("kind", "number") in ("integer", "number", "date", "category", "ordered", "code")
     )
 
