@@ -117,9 +117,8 @@ def like(X: Any, names: Sequence[str], values: Mapping[str, Any]) -> Any:
     if isinstance(X, Mapping):
         return {name: column.tolist() for name, column in columns.items()}
     if engines.is_records(X):
-        return [
-            dict(zip(columns, row, strict=True)) for row in zip(*(c.tolist() for c in columns.values()), strict=True)
-        ]
+        rows = zip(*(c.tolist() for c in columns.values()), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
     if isinstance(X, (np.ndarray, list, tuple)) and not (len(X) and isinstance(X[0], (str, Path))):
         numeric = all(column.dtype.kind == "f" for column in columns.values())
         return np.column_stack([c if numeric else c.astype(object) for c in columns.values()])

@@ -125,9 +125,8 @@ class Dialect:
     @property
     def plain(self) -> bool:
         """True if values are written as programs write them, so that nothing but the fields is to be found."""
-        return not (self.thousands or self.marks or self.dates or self.true or self.false or self.missing) and (
-            self.decimal == "."
-        )
+        special = self.thousands or self.marks or self.dates or self.true or self.false or self.missing
+        return self.decimal == "." and not special
 
     @property
     def stated(self) -> tuple[str, ...]:

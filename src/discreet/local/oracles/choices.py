@@ -139,9 +139,7 @@ def whole_numbers(values: Any) -> IntArray:
         if hasattr(values, "__arrow_c_stream__") and getattr(values, "dtype", None) != np.dtype(object):
             values = pa.chunked_array(values)
         else:
-            return _from_array(
-                values if isinstance(values, np.ndarray) or not hasattr(values, "dtype") else np.asarray(values)
-            )
+            return _from_array(np.asarray(values) if hasattr(values, "dtype") else values)
     kind = arrow_kind(values.type)
     if kind == "null":
         return np.full(len(values), -1)
