@@ -6,6 +6,8 @@ has imported scikit-learn, or when something of it is used (`clone`, a pipeline,
 estimators like any other, for ``isinstance`` too.
 """
 
+from __future__ import annotations
+
 import inspect
 import sys
 import threading

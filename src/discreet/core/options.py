@@ -24,6 +24,8 @@ The signature, the checks, the ``Parameters`` section of the docstring, and the 
 and JSON schema come from that declaration. This module imports no numerical library, so help texts appear at once.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import functools
 import inspect

@@ -1,5 +1,7 @@
 """Figures of noise: where reports of one public place land, and how accurate they are."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """A base for the private models: their columns, the target, the features of the user's own rows, and coefficients."""
 
+from __future__ import annotations
+
 import re
 import warnings
 from collections.abc import Sequence

@@ -4,6 +4,8 @@ All that least squares needs is sums of products, published at once. Relatives: 
 of the budget on the smallest eigenvalue to choose a ridge; here the ridge follows from the noise itself.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

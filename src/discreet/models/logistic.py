@@ -6,6 +6,8 @@ of the likelihood on the rows themselves correct it, by Newton steps whose Hessi
 is shrunk as far as its gradient is within its noise.
 """
 
+from __future__ import annotations
+
 import math
 from fractions import Fraction
 from typing import Any

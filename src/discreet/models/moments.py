@@ -1,5 +1,7 @@
 """Publication of moments: noisy sums of the products of all pairs of features."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 

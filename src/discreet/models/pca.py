@@ -1,5 +1,7 @@
 """Principal components of a private covariance matrix."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

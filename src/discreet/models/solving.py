@@ -5,6 +5,8 @@ posterior, averaged over prior widths by their likelihood, near what the noisy v
 prior: they hold every value that the equation, with its noise, does not contradict (Fieller 1954).
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 

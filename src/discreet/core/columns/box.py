@@ -1,5 +1,7 @@
 """Boxes: an interval on every axis."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

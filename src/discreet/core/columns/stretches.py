@@ -3,6 +3,8 @@
 Queries (`count(age=(30, 60), sex=["f"])`) and declared facts share this form.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 

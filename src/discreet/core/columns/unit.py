@@ -1,5 +1,7 @@
 """The unit of privacy that a schema states: one row, or one person or household with a bounded number of rows."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Mapping, Sequence

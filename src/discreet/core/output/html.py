@@ -1,5 +1,7 @@
 """Small pieces of HTML for notebooks: a heading with facts, a table. They suit light and dark themes."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping, Sequence
 from html import escape

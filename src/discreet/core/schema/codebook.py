@@ -5,6 +5,8 @@ column, ``age: continuous.`` or ``sex: Female, Male.``; ``|`` begins a comment, 
 is the last column and has no name.
 """
 
+from __future__ import annotations
+
 import csv
 import datetime
 import re

@@ -4,6 +4,8 @@ The table is all that a device, a collector and an auditor need, and it travels 
 with it, and clients in any language can check its price and answer.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,6 +4,8 @@ Errors of means follow from the laws. Those of a fitted distribution are measure
 reference, a bell in the middle of the scale, an eighth of its length wide. The seed is fixed.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass, field
 from typing import Any

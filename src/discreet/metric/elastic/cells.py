@@ -4,6 +4,8 @@ A cell is a square (an interval, a cube) of the tree that halves every axis at o
 are halved first, so a thousand cells are enough for a city and its surroundings.
 """
 
+from __future__ import annotations
+
 import heapq
 from dataclasses import dataclass
 

@@ -19,6 +19,8 @@ stated metric. That is exact and saves the factor of 2:
 A point stands for its cell: two points of one cell are indistinguishable.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

@@ -1,5 +1,7 @@
 """Public numbers of people on an even grid over the box."""
 
+from __future__ import annotations
+
 import hashlib
 from dataclasses import dataclass
 from typing import Any
