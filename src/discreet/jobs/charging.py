@@ -41,7 +41,6 @@ def task_of(job: Job) -> str | None:
 
 
 def account_of(job: Job) -> Account | None:
-    """Open the account that a job names."""
     if "account" not in job.parameters:
         return None
     made = job.outputs.get(_output(job)) or job.outputs.get("centers") or ""
@@ -55,7 +54,6 @@ def _output(job: Job) -> str:
 
 
 def charged(job: Job) -> dict[str, Any]:
-    """Return the ledger argument of an estimator."""
     account = account_of(job)
     return {} if account is None else {"ledger": account}
 
@@ -94,19 +92,16 @@ class PaidTable:
 
     @cached_property
     def table(self) -> Any:
-        """Return the rows."""
         from discreet.reporting import read_released
 
         return read_released(self.path, self.guarantee.domain)
 
     @property
     def names(self) -> list[str]:
-        """Return the columns."""
         return list(self.table.column_names)
 
     @property
     def digest(self) -> str | None:
-        """Return the digest."""
         return self.guarantee.digest
 
     def __len__(self) -> int:

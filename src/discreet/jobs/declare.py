@@ -68,7 +68,6 @@ class WrongOption(InvalidArgument):
         return door.name(self.option) + self.part, self.value, said[0], said[1]
 
     def said(self, door: Door) -> str:
-        """Return the message in one spelling."""
         return str(InvalidArgument(*self._said(door)))
 
 
@@ -173,11 +172,9 @@ class Kind:
 
     @property
     def words(self) -> str:
-        """Return the words of the command line."""
         return self.verb or self.name
 
     def options(self) -> Iterator[Option]:
-        """Yield everything that can be given."""
         yield from (() if self.data is None else (self.data,))
         yield from ((NEEDED_SCHEMA if self.schema == "needed" else SCHEMA,) if self.schema else ())
         yield from (*self.parameters, *self.outputs)
@@ -188,7 +185,6 @@ class Kind:
         return [*([] if self.data is None else [self.data]), *schema, *self.own, *self.outputs]
 
     def option(self, name: str) -> Option:
-        """Return the option with this name."""
         return next(o for o in (*self.options(), SCHEMA) if o.name == name)
 
     def has_price(self, given: Mapping[str, Any]) -> bool:
@@ -196,7 +192,6 @@ class Kind:
         return any(o.name == "account" for o in self.own) and self.priced_by in ("", *given)
 
     def wrong(self, name: str, value: object, expected: Words, fix: Fix | None = None) -> WrongOption:
-        """Return an error about an option."""
         return WrongOption(self, name, value, expected, fix)
 
     def check_columns(self, name: str, wanted: Sequence[Any], there: Sequence[str], which: str) -> None:
@@ -233,7 +228,6 @@ class Kind:
         return clean
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values by the names of arguments in Python."""
         return {o.arguments[0]: given[o.name] for o in self.parameters if o.name in given and o.arguments}
 
     def refused(self, words: Callable[[Speech], str], error: type[DiscreetError] = SchemaError) -> DiscreetError:

@@ -57,7 +57,6 @@ def run(job: Job) -> JobResult:
 
 
 def check(job: Job) -> None:
-    """Refuse an unknown mechanism."""
     name = job.parameters.get("mechanism")
     if name is not None and name not in audited_tables():
         _entry(job)
@@ -124,7 +123,6 @@ def _from_here() -> Iterator[None]:
 
 
 def _run_mechanism(job: Job) -> dict[str, Any]:
-    """Audit a mechanism on all pairs of inputs."""
     given, tables = job.parameters, audited_tables()
     name = given["mechanism"]
     if name in tables:
@@ -157,7 +155,6 @@ def _run_mechanism(job: Job) -> dict[str, Any]:
 
 
 def plain(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts as data for JSON."""
     shown = {k: v for k, v in facts.items() if k not in ("results", "exact_result")}
     shown["pairs"] = [{"pair": name, **json.loads(found.to_json())} for name, found in facts["results"]]
     if shown["pairs"]:

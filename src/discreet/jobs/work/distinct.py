@@ -21,12 +21,10 @@ from discreet.local.distinct import MOST_BITMAPS, promise
 
 
 def run(job: Job) -> JobResult:
-    """Run one of the two."""
     return _distinct(job) if job.kind == "distinct" else _overlap(job)
 
 
 def check(job: Job) -> None:
-    """Check everything but the data."""
     if job.kind == "distinct":
         _settings(job)
 

@@ -30,14 +30,12 @@ _OWN = ("epsilon", "domain", "key")
 
 
 def run(job: Job) -> JobResult:
-    """Run one of them."""
     if job.kind in ("aggregate", "merge"):
         return _count(job)
     return {"sketch": _sketch, "estimate": _estimate, "sketch-plan": _plan}[job.kind](job)
 
 
 def check(job: Job) -> None:
-    """Check everything but the data."""
     if job.kind == "sketch":
         mechanism = build(job)
         _memory(job, mechanism)
@@ -313,7 +311,6 @@ def _numbered(mechanism: Mechanism) -> bool:
 
 
 def count(files: Sequence[Path]) -> Counts:
-    """Count the reports of files."""
     counts: Counts | None = None
     for file in files:
         for message in messages_of(file):
@@ -326,7 +323,6 @@ def count(files: Sequence[Path]) -> Counts:
 
 
 def merge(files: Sequence[Path]) -> Counts:
-    """Add up the counts of files."""
     total: Counts | None = None
     for file in files:
         for message in messages_of(file):
@@ -354,7 +350,6 @@ def estimate(job: Job, counts: Counts) -> Any:
 
 
 def write_estimates(found: Any, output: Path) -> None:
-    """Write estimates as a table."""
     if isinstance(found, local.MeanEstimate):
         table = pa.table({name: np.atleast_1d(value) for name, value in _means(found).items()})
     else:
@@ -450,7 +445,6 @@ def _finite(value: Any) -> Any:
 
 
 def promise(mechanism: Mechanism, seeded: bool) -> dict[str, Any]:
-    """Return the facts of the guarantee as plain data."""
     told = mechanism.guarantee.to_dict()
     return {"mechanism": mechanism.to_dict(), "epsilon": told["epsilon"], "unit": told["unit"], "seeded": seeded}
 
