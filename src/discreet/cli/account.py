@@ -9,13 +9,15 @@ from typing import Any
 import typer
 from rich.markup import escape
 
-from discreet.cli.common import console, echo, group, show_table
+from discreet.cli.common import app, console, echo, group, show_table
 from discreet.cli.verbs import verb
 from discreet.core import DELTA, RHO, SURE_DELTA, Signature, SigningKey, counted, left_of, signature_place
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, MissingExtra
 from discreet.jobs import SIGN, SURE, YES_REALLY, declared, option
 
-account = group("account", "Manage privacy budgets: one file per data set, charged before a release reads any row.")
+account = group(
+    "account", "Manage privacy budgets: one file per data set, charged before a release reads any row.", app
+)
 FILE = option("file", "file", "File of the account.", "patients.account", required=True, positional=True)
 
 
@@ -106,7 +108,6 @@ def _short(digest: str | None) -> str:
 
 
 def _show_sums(found: Any, together: str = "") -> None:
-    """Show the sums of all entries."""
     spent = f"{found.currency} {found.spent:.6g} of {found.total:.6g}"
     if found.currency == "epsilon" and found.delta:
         spent += f", delta {found.delta_spent:.3g} of {found.delta:.3g}"

@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,61 +16,19 @@ from rich.console import Console
 from rich.markup import escape
 
 from discreet._version import __version__
-from discreet.cli import ask, evidence, plan, sketch, synopsis, tables, verbs
-from discreet.cli.account import account
-from discreet.cli.choose import register as register_choose
-from discreet.cli.collect import collect
-from discreet.cli.common import USAGE, console, echo, group, warn, warn_if_seeded, working
-from discreet.cli.data import data
-from discreet.cli.prepare import register as register_prepare
-from discreet.cli.run import register as register_run
-from discreet.cli.schema import register as register_schema
-from discreet.cli.studio import register as register_studio
-from discreet.cli.study import study
+from discreet.cli import evidence, run, sketch, synopsis, verbs
+from discreet.cli.common import USAGE, app, console, echo, warn, warn_if_seeded, working
 from discreet.cli.verbs import add, take_as_typed, verb
 from discreet.core import unfit
 from discreet.errors import DiscreetError, DiscreetWarning, InvalidArgument
 from discreet.jobs import EPSILON, SEED, declared, option
 from discreet.jobs.kinds import KINDS
 
-app = group(
-    "discreet",
-    "Turn a table of sensitive records into a release that may be published, with its privacy guarantee attached.",
-    pretty_exceptions_enable=False,
-)
-app.add_typer(account)
-app.add_typer(collect)
-app.add_typer(data)
-app.add_typer(evidence.key)
-app.add_typer(sketch.sketch)
-app.add_typer(study)
-#: Functions that show results, by kind of job.
-SHOWN = {
-    "synopsis": synopsis.show, "synthesize": synopsis.show_rows, "cluster": synopsis.show_clusters,
-    "anonymize": tables.show_anonymous, "mask": tables.show_masked, "perturb": tables.show_perturbed,
-    "sketch": sketch.show,
-    "aggregate": sketch.show_counts, "merge": sketch.show_counts, "estimate": sketch.show_estimates,
-    "sketch-plan": sketch.show_plan, "distinct": sketch.show_bitmap, "overlap": sketch.show_overlap,
-    "risk": tables.show_risk, "attack": tables.show_attack, "audit": evidence.show, "report": tables.show_report,
-    "compare": evidence.show_compared,
-    "plan": plan.show, "ask": ask.show, "query": ask.show_answer,
-}  # fmt: skip
+for _module in ("account", "choose", "collect", "data", "prepare", "schema", "studio", "study"):
+    import_module(f"discreet.cli.{_module}")  # which adds its verbs
 for _kind in KINDS.values():
     _extra = {"list": evidence.listed} if _kind.name == "audit" else None
-    add(sketch.sketch if _kind.words.startswith("sketch ") else app, _kind, SHOWN[_kind.name], _extra)
-register_choose(app)
-register_prepare(app)
-register_run(app, SHOWN)
-register_schema(app)
-register_studio(app)
-evidence.register_verify(app)
-verb(
-    app,
-    option("table", "file", "The table that nobody received.", "safe.csv", required=True, positional=True),
-    option("history", "folder", "The release history that it is in.", "people.history", required=True),
-    option("account", "file", "The account that lists it, for a note there.", "people.account"),
-    examples=("withdraw february.csv --history people.history --account people.account",),
-)(tables.withdraw)
+    add(sketch.sketch if _kind.words.startswith("sketch ") else app, _kind, run.SHOWN[_kind.name], _extra)
 
 
 def _version(asked: bool) -> None:
@@ -110,7 +69,6 @@ def demo(*, epsilon: float, output: Path, seed: int | None, as_json: bool) -> No
 
 
 def _tell(result: Any) -> None:
-    """Explain what happened."""
     console.print(
         f"\n[bold]The table.[/] {result.rows:,} synthetic patients with two columns (age, yearly cost), in "
         f"{result.clusters} clusters. Assume that it must stay confidential."
@@ -148,8 +106,9 @@ def _arrange() -> None:
     for name, command in verbs.items():
         command.rich_help_panel = order[name][1]  # a verb without a panel would stand alone, before the others
     app.registered_commands.sort(key=lambda c: order[str(c.name or getattr(c.callback, "__name__", ""))][0])
+    app.registered_groups.sort(key=lambda each: str(each.name))
     for each in app.registered_groups:
-        each.rich_help_panel = order[str(each.typer_instance.info.name)][1] if each.typer_instance else None
+        each.rich_help_panel = order[str(each.name)][1]
 
 
 _arrange()

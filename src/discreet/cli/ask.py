@@ -11,7 +11,6 @@ _MOST = 40
 
 
 def show(result: Any) -> None:
-    """Show an answer."""
     found, told = result.artifact, result.figures
     if told["std_error"] is None:
         why = escape(found.note[0].upper() + found.note[1:])
@@ -48,7 +47,6 @@ def _whole(count: float) -> str:
 
 
 def _show_groups(groups: Any, level: float) -> None:
-    """Show the first groups, and the number of the others."""
     figures = ("std_error", "noise_error", "evenness_error", "model_error", "low", "high")
     places = [n for n in groups.column_names if n not in figures]
     rows, shown = [], groups.slice(0, _MOST).to_pylist()

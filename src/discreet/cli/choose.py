@@ -9,23 +9,11 @@ from typing import Any
 import typer
 from rich.markup import escape
 
-from discreet.cli.common import console
+from discreet.cli.common import app, console
 from discreet.cli.verbs import verb
 from discreet.core import Option
 from discreet.errors import InvalidArgument
 from discreet.jobs import choosing, option
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    verb(
-        app,
-        option("data", "text", "The table, for the commands.", "people.csv", section="data", default="people.csv"),
-        *_questions(),
-        option("schema", "text", "The schema file, for the commands.", "schema.toml", default="schema.toml"),
-        option("column", "text", "For telemetry: the column of the values.", "word", default="word"),
-        examples=("choose", "choose people.csv --want rows --who partners --often monthly"),
-    )(choose)
 
 
 def _questions() -> Iterator[Option]:
@@ -34,6 +22,14 @@ def _questions() -> Iterator[Option]:
         yield option(name, "text", said[name], answers[0], choices=answers)
 
 
+@verb(
+    app,
+    option("data", "text", "The table, for the commands.", "people.csv", section="data", default="people.csv"),
+    *_questions(),
+    option("schema", "text", "The schema file, for the commands.", "schema.toml", default="schema.toml"),
+    option("column", "text", "For telemetry: the column of the values.", "word", default="word"),
+    examples=("choose", "choose people.csv --want rows --who partners --often monthly"),
+)
 def choose(*, data: str, schema: str, column: str, **answers: str | None) -> Iterator[dict[str, Any]]:
     """Recommend a command: what is wanted, who receives it, and how often? Questions without a flag are asked.
 

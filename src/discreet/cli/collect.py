@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from rich.markup import escape
 
-from discreet.cli.common import console, echo, group, show_files, show_table, warn
+from discreet.cli.common import app, console, echo, group, show_files, show_table, warn
 from discreet.cli.verbs import verb
 from discreet.core import ends_of
 from discreet.core.schema import without_password
@@ -20,9 +20,8 @@ from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs import EPSILON, declared, option
 from discreet.jobs.kinds import KINDS
 
-collect = group("collect", "Collect randomised reports from devices, and estimate frequencies from them.")
-task = group("task", "Manage tasks: what devices are asked. A task is public and never changes.")
-collect.add_typer(task)
+collect = group("collect", "Collect randomised reports from devices, and estimate frequencies from them.", app)
+task = group("task", "Manage tasks: what devices are asked. A task is public and never changes.", collect)
 
 _STORE, _FOLDER = "DISCREET_STORE", "collected"
 DATA = option("data", "folder", "Folder of the collector.", _FOLDER, default=_FOLDER)

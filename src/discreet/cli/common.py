@@ -27,7 +27,6 @@ class Untyped:
     """A command whose help shows no types of Python."""
 
     def get_params(self, ctx: Any) -> Any:
-        """Return the parameters."""
         found = super().get_params(ctx)  # type: ignore[misc]
         for each in found:
             if each.param_type_name == "argument":
@@ -41,14 +40,22 @@ class Group(Untyped, TyperGroup):
     """A group of verbs."""
 
 
-def group(name: str, help: str, **more: Any) -> typer.Typer:
-    """Return a group of verbs."""
+def group(name: str, help: str, within: typer.Typer | None = None, **more: Any) -> typer.Typer:
     settings = {"no_args_is_help": True, "rich_markup_mode": "rich", "cls": Group, **more}
-    return typer.Typer(name=name, help=help, **settings)
+    made = typer.Typer(name=name, help=help, **settings)
+    if within is not None:
+        within.add_typer(made, name=name)
+    return made
+
+
+app = group(
+    "discreet",
+    "Turn a table of sensitive records into a release that may be published, with its privacy guarantee attached.",
+    pretty_exceptions_enable=False,
+)
 
 
 def echo(facts: Any) -> None:
-    """Print plain data as JSON."""
     typer.echo(json.dumps(facts, ensure_ascii=False, default=str))
 
 
@@ -125,7 +132,6 @@ def warn_if_seeded(seeded: bool) -> None:
 
 
 def warn(messages: Sequence[str]) -> None:
-    """Print warnings on the error stream."""
     for text in messages:
         Console(stderr=True).print(f"[bold yellow]Warning:[/] {escape(text)}.", highlight=False, soft_wrap=True)
 
@@ -162,7 +168,6 @@ def show_promise(guarantee: Any, *, ledger: bool = True) -> None:
 
 
 def show_files(*paths: Any) -> None:
-    """Name written files."""
     for path in paths:
         if path is not None:
             console.print(f"[bold]File[/] [cyan]{escape(str(path))}[/]", soft_wrap=True)
@@ -192,7 +197,6 @@ def show_account(figures: Any) -> None:
 
 
 def preview(table: Any) -> None:
-    """Show the first rows of a released table."""
     head = table.slice(0, 6)
     rows = [
         ["" if v is None else f"{v:.6g}" if isinstance(v, float) else str(v) for v in row.values()]
@@ -202,7 +206,6 @@ def preview(table: Any) -> None:
 
 
 def measures(title: str, rows: Any) -> None:
-    """Show measures with their values and meanings."""
     show_table(title, ("measure", "value", "meaning"), rows, right=("value",), prose=("measure", "meaning"))
 
 

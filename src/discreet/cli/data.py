@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from rich.markup import escape
 
-from discreet.cli.common import Group, console, echo, group, show_files, show_table
+from discreet.cli.common import Group, app, console, echo, group, show_files, show_table
 from discreet.cli.verbs import verb
 from discreet.errors import DataSourceError, InvalidArgument
 from discreet.jobs import option
@@ -23,7 +23,7 @@ class _NamesToo(Group):
         return super().resolve_command(ctx, args if typed else ["invent", *args])
 
 
-data = group("data", "Get tables to try things on: synthetic ones for practice, and public ones.", cls=_NamesToo)
+data = group("data", "Get tables to try things on: synthetic ones for practice, and public ones.", app, cls=_NamesToo)
 NAME = option("name", "text", "Name of a public table; see 'discreet data list'.", "adult", required=True,
     positional=True)  # fmt: skip
 

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.cli.common import console, echo, group, printing, show_files, show_table
+from discreet.cli.common import app, console, echo, group, printing, show_files, show_table
 from discreet.cli.tables import show_report
 from discreet.cli.verbs import verb
 from discreet.core import PublicKey, SigningKey, asked_passphrase, public_place
@@ -21,7 +21,6 @@ _NOT_CHECKABLE, _NOT_APPLICABLE = "not checkable", "does not apply"
 
 
 def show(result: Any) -> None:
-    """Show the checks of a file, or the runs of a mechanism."""
     (_mechanism if result.job.data is None else _artifact)(result.artifact)
     show_files(*result.files.values())
 
@@ -88,23 +87,19 @@ _RESULTS = {"holds": "[green]holds[/]", "contradicted": "[bold red]contradicted[
     "not checkable": "[yellow]not checkable[/]", "note": "[dim]note[/]"}  # fmt: skip
 
 
-def register_verify(app: typer.Typer) -> None:
-    """Add the verb."""
-    verb(
-        app,
-        option("file", "files", "What was released: files with a guarantee in them or next to them, and signatures.",
-            ["safe.csv"], required=True, positional=True),
-        option("page", "file", "The page about them.", "report.html"),
-        option("account", "file", "The account that they were charged to.", "patients.account"),
-        option("key", "files", "A public key that you trust; what no such key signed contradicts.",
-            ["office.key.pub"]),
-        option("head", "list", "A head of the account that was seen before.", ["sha256:..."]),
-        examples=("verify safe.csv --page report.html",
-            "verify safe.csv --page report.html --account patients.account --key office.key.pub"),
-        failed="contradicted, 2 not checkable",
-    )(verify)  # fmt: skip
-
-
+@verb(
+    app,
+    option("file", "files", "What was released: files with a guarantee in them or next to them, and signatures.",
+        ["safe.csv"], required=True, positional=True),
+    option("page", "file", "The page about them.", "report.html"),
+    option("account", "file", "The account that they were charged to.", "patients.account"),
+    option("key", "files", "A public key that you trust; what no such key signed contradicts.",
+        ["office.key.pub"]),
+    option("head", "list", "A head of the account that was seen before.", ["sha256:..."]),
+    examples=("verify safe.csv --page report.html",
+        "verify safe.csv --page report.html --account patients.account --key office.key.pub"),
+    failed="contradicted, 2 not checkable",
+)  # fmt: skip
 def verify(
     *, file: list[str], page: Path | None, account: Path | None, key: list[str], head: list[str], as_json: bool
 ) -> None:
@@ -139,7 +134,7 @@ def _show_verdict(found: Any) -> None:
 
 # ---- key
 
-key = group("key", "Make and show keys that sign releases, so that others can see who vouches for them.")
+key = group("key", "Make and show keys that sign releases, so that others can see who vouches for them.", app)
 
 
 @verb(

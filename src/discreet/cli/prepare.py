@@ -7,10 +7,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import typer
 from rich.console import Console
 
-from discreet.cli.common import console, echo, working
+from discreet.cli.common import app, console, echo, working
 from discreet.cli.verbs import verb
 from discreet.errors import DataSourceError, InvalidArgument
 from discreet.jobs import option
@@ -63,15 +62,11 @@ JOBS: dict[str, tuple[tuple[str, dict[str, Any], str], ...]] = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    verb(
-        app,
-        option("verbs", "texts", "Verbs to prepare; by default all.", ["anonymize", "risk"], positional=True),
-        examples=("prepare", "prepare anonymize risk"),
-    )(prepare)
-
-
+@verb(
+    app,
+    option("verbs", "texts", "Verbs to prepare; by default all.", ["anonymize", "risk"], positional=True),
+    examples=("prepare", "prepare anonymize risk"),
+)
 def prepare(*, verbs: list[str] | None, as_json: bool) -> None:
     """Compile the fast code of verbs now, so that the usual first commands do not wait for it.
 

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from discreet.cli import look
-from discreet.cli.common import console, echo
+from discreet.cli.common import app, console, echo
 from discreet.cli.private_columns import PrivateColumns
 from discreet.cli.verbs import verb
 from discreet.core import counted
@@ -20,36 +20,32 @@ from discreet.jobs import ACCOUNT, TABLE, declared, option
 _MANY = 5
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    verb(
-        app,
-        option("data", "texts", "A table; or the word check, a schema file and perhaps a table.", ["people.csv"],
-            required=True, section="data"),
-        option("header", "flag", "The first line of a CSV file names the columns, or does not.", True,
-            off="no-header"),
-        option("look", "whole", "Number of rows to look at for formats and types. Every guarantee will state it.", 100,
-            default=0, low=0),
-        option("codebook", "file", "Public names and categories of the columns, in a C4.5 names file.", "adult.names"),
-        option("declare", "texts", "Declare columns: age=0..120, cost=0:9e3, sex=f,m, zip=code:[0-9]{5}, id=person.",
-            ["age=0..120"]),
-        option("rule", "texts", "An order, difference or sum that every row keeps; repeat it for more.",
-            ["admission <= discharge"]),
-        option("known", "flag", "Use public bounds and categories of columns with well-known names. Check them.",
-            True),
-        option("private_categories", "texts", "Select the categories of this column privately; needs a budget.",
-            ["town"]),
-        option("epsilon", "number", "Budget of all private categories together.", 1),
-        option("delta", "number", "Probability that a category which only one person has is selected.", 1e-6),
-        declared("account", ACCOUNT, help="Account to charge for private categories."),
-        option("sheet", "text", "Sheet of a workbook, if it has several.", "Sheet1", default=""),
-        option("skip", "whole", "Number of lines above the header.", 1, default=0, low=0),
-        option("output", "output", "File to write; by default, the draft is printed.", "schema.toml", short="-o"),
-        option("force", "flag", "Replace the file if it exists, with what was filled in by hand.", True),
-        examples=("schema people.csv -o schema.toml", "schema check schema.toml people.csv"),
-    )(schema)  # fmt: skip
-
-
+@verb(
+    app,
+    option("data", "texts", "A table; or the word check, a schema file and perhaps a table.", ["people.csv"],
+        required=True, section="data"),
+    option("header", "flag", "The first line of a CSV file names the columns, or does not.", True,
+        off="no-header"),
+    option("look", "whole", "Number of rows to look at for formats and types. Every guarantee will state it.", 100,
+        default=0, low=0),
+    option("codebook", "file", "Public names and categories of the columns, in a C4.5 names file.", "adult.names"),
+    option("declare", "texts", "Declare columns: age=0..120, cost=0:9e3, sex=f,m, zip=code:[0-9]{5}, id=person.",
+        ["age=0..120"]),
+    option("rule", "texts", "An order, difference or sum that every row keeps; repeat it for more.",
+        ["admission <= discharge"]),
+    option("known", "flag", "Use public bounds and categories of columns with well-known names. Check them.",
+        True),
+    option("private_categories", "texts", "Select the categories of this column privately; needs a budget.",
+        ["town"]),
+    option("epsilon", "number", "Budget of all private categories together.", 1),
+    option("delta", "number", "Probability that a category which only one person has is selected.", 1e-6),
+    declared("account", ACCOUNT, help="Account to charge for private categories."),
+    option("sheet", "text", "Sheet of a workbook, if it has several.", "Sheet1", default=""),
+    option("skip", "whole", "Number of lines above the header.", 1, default=0, low=0),
+    option("output", "output", "File to write; by default, the draft is printed.", "schema.toml", short="-o"),
+    option("force", "flag", "Replace the file if it exists, with what was filled in by hand.", True),
+    examples=("schema people.csv -o schema.toml", "schema check schema.toml people.csv"),
+)  # fmt: skip
 def schema(
     *, data: list[str], look: int, codebook: Path | None, private_categories: list[str] | None, epsilon: float | None,
     delta: float | None, account: Path | None, as_json: bool, **more: Any,

@@ -5,14 +5,13 @@ from typing import Any
 
 from rich.markup import escape
 
-from discreet.cli.common import console, group, show_files, show_promise, show_table
+from discreet.cli.common import app, console, group, show_files, show_promise, show_table
 from discreet.core import counted, ends_of
 
-sketch = group("sketch", "Local privacy: randomise values on devices, count the reports, estimate frequencies.")
+sketch = group("sketch", "Local privacy: randomise values on devices, count the reports, estimate frequencies.", app)
 
 
 def show(result: Any) -> None:
-    """Show the reports."""
     from discreet.jobs.work import spelling
 
     figures, made = result.figures, result.more
@@ -29,7 +28,6 @@ def show(result: Any) -> None:
 
 
 def show_counts(result: Any) -> None:
-    """Show the number of reports."""
     counts = result.artifact
     console.print(
         f"[bold]Counts.[/] {counted(counts.n, 'report')} of [cyan]{escape(counts.mechanism.NAME)}[/]"
@@ -65,7 +63,6 @@ def show_estimates(result: Any) -> None:
 
 
 def show_bitmap(result: Any) -> None:
-    """Show the bitmap."""
     bitmap = result.artifact
     show_promise(result.guarantee)
     made = bitmap.parameters
@@ -80,7 +77,6 @@ def show_bitmap(result: Any) -> None:
 
 
 def show_overlap(result: Any) -> None:
-    """Show how many items are in which bitmaps."""
     rows = [
         [r["question"], f"{r['count']:,.0f}", f"{r['std_error']:,.0f}", ends_of(r["lower"], r["upper"])]
         for r in result.figures["answers"]
@@ -92,7 +88,6 @@ def show_overlap(result: Any) -> None:
 
 
 def show_plan(result: Any) -> None:
-    """Show the mechanisms, best first."""
     found, given = result.artifact, result.job.parameters
     what = f"{given['domain_size']:,} values" if "domain_size" in given else "a number"
     title = f"epsilon {given['epsilon']:g}, {what}, {given['reports']:,} reports: best first"

@@ -3,31 +3,26 @@
 from ipaddress import ip_address
 from pathlib import Path
 
-import typer
 from rich.markup import escape
 
-from discreet.cli.common import console, echo, printing, warn
+from discreet.cli.common import app, console, echo, printing, warn
 from discreet.cli.verbs import verb
 from discreet.jobs import option
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    verb(
-        app,
-        option("file", "text", "A table, a release or a job file to open.", "people.csv", positional=True),
-        option("port", "whole", "Port on this computer; 0 takes a free one.", 8000, default=0, low=0, high=65535),
-        option("folder", "folder", "Folder of the projects; by default the user's state folder.", "projects"),
-        option("browser", "flag", "Open the page in a browser, or do not.", True, default=True, off="no-browser"),
-        option("host", "texts", "Address to listen on, if others may reach the page; give it twice to confirm.",
-            ["192.168.1.5", "192.168.1.5"]),
-        option("largest_upload", "number", "Largest upload through the browser, in GiB.", 2.0, default=2.0,
-            low=0.001),
-        option("sign", "file", "Private key that signs every report; 'discreet key create' makes one.", "office.key"),
-        examples=("studio", "studio people.csv", "studio job.toml"),
-    )(studio)  # fmt: skip
-
-
+@verb(
+    app,
+    option("file", "text", "A table, a release or a job file to open.", "people.csv", positional=True),
+    option("port", "whole", "Port on this computer; 0 takes a free one.", 8000, default=0, low=0, high=65535),
+    option("folder", "folder", "Folder of the projects; by default the user's state folder.", "projects"),
+    option("browser", "flag", "Open the page in a browser, or do not.", True, default=True, off="no-browser"),
+    option("host", "texts", "Address to listen on, if others may reach the page; give it twice to confirm.",
+        ["192.168.1.5", "192.168.1.5"]),
+    option("largest_upload", "number", "Largest upload through the browser, in GiB.", 2.0, default=2.0,
+        low=0.001),
+    option("sign", "file", "Private key that signs every report; 'discreet key create' makes one.", "office.key"),
+    examples=("studio", "studio people.csv", "studio job.toml"),
+)  # fmt: skip
 def studio(
     *, file: str | None, port: int, folder: Path | None, browser: bool, host: list[str] | None, largest_upload: float,
     sign: str | None, as_json: bool,

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from discreet.cli.common import Group, group
+from discreet.cli.common import Group, app, group
 from discreet.errors import MissingStudies
 
 #: The entry points of packages with verbs.
@@ -21,7 +21,6 @@ class StudyVerbs(Group):
 
     @property  # type: ignore[override]
     def commands(self) -> dict[str, Any]:
-        """Return the verbs by name; loaded on first use."""
         if self._found is None:
             from importlib.metadata import entry_points
 
@@ -37,4 +36,4 @@ class StudyVerbs(Group):
         """Ignore: the verbs come from the entry point."""
 
 
-study = group("study", "Rerun published experiments, and compare the results.", cls=StudyVerbs)
+study = group("study", "Rerun published experiments, and compare the results.", app, cls=StudyVerbs)

@@ -9,13 +9,23 @@ from typing import Any
 
 from rich.markup import escape
 
-from discreet.cli.common import console, measures, preview, show_files, show_promise, show_table, warn_if_seeded
+from discreet.cli.common import (
+    app,
+    console,
+    measures,
+    preview,
+    show_files,
+    show_promise,
+    show_table,
+    warn_if_seeded,
+)
+from discreet.cli.verbs import verb
 from discreet.core import counted, percent_up
 from discreet.errors import InvalidArgument
+from discreet.jobs import option
 
 
 def show_anonymous(result: Any) -> None:
-    """Show the guarantee, the groups, and the first rows of an anonymous table."""
     release = result.artifact
     show_promise(release.guarantee)
     if release.guarantee.model == "central":
@@ -107,6 +117,13 @@ def _earlier(facts: Any) -> Iterator[str]:
         yield f"{told}releases too.{'' if only_new else finer}"
 
 
+@verb(
+    app,
+    option("table", "file", "The table that nobody received.", "safe.csv", required=True, positional=True),
+    option("history", "folder", "The release history that it is in.", "people.history", required=True),
+    option("account", "file", "The account that lists it, for a note there.", "people.account"),
+    examples=("withdraw february.csv --history people.history --account people.account",),
+)
 def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any]:
     """Take back a table that nobody received: it is deleted, and later releases are not checked with it.
 
@@ -147,7 +164,6 @@ def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any
 
 
 def show_masked(result: Any) -> None:
-    """Show that a masking promises nothing, what was measured, and the first rows."""
     show_promise(result.guarantee)
     linked = result.figures["linked"]
     console.print(f"[bold]Table.[/] {counted(result.figures['rows'], 'row')}", highlight=False)
@@ -165,7 +181,6 @@ def show_masked(result: Any) -> None:
 
 
 def show_perturbed(result: Any) -> None:
-    """Show the guarantee, its meaning, and the first rows of a noisy table."""
     from discreet.jobs.work import distances
     from discreet.metric import MISSING_VALUES
 
@@ -189,7 +204,6 @@ def _files(result: Any) -> None:
 
 
 def show_risk(result: Any) -> None:
-    """Show which requirements are not met, then the risk of a table."""
     for line in result.more:
         console.print(f"[bold red]Not met:[/] {escape(line)}")
     required = result.job.parameters.get("require")
@@ -203,7 +217,6 @@ def show_risk(result: Any) -> None:
 
 
 def show_attack(result: Any) -> None:
-    """List the attacks on a release, or show their results."""
     facts = result.figures
     lacking = [each for each in facts["applicable"] if each["needs"]]
     if result.job.parameters.get("list"):
@@ -227,7 +240,6 @@ def show_attack(result: Any) -> None:
 
 
 def show_report(result: Any) -> None:
-    """Show the guarantee, and where the page is."""
     from discreet.reporting import translated
 
     facts, language = result.figures, result.job.parameters.get("language", "en")

@@ -44,7 +44,6 @@ class _LateCommand(Untyped, TyperCommand):
 
     @property
     def params(self) -> list[Any]:
-        """Return the parameters."""
         if self._made is None:
             alone = typer.Typer(add_completion=False)
             alone.command()(self._verb.made())
@@ -140,7 +139,6 @@ class _NoPandas:
 
     @staticmethod
     def find_spec(name: str, *_: Any) -> None:
-        """Answer the import system."""
         if name == "pandas":
             raise ModuleNotFoundError(name)
 
@@ -158,7 +156,6 @@ def _spare_pandas() -> None:
 
 
 def _given(kind: Kind, by_name: Mapping[str, Option], typed: Mapping[str, Any]) -> dict[Option, Any]:
-    """Return the options that were typed, as values."""
     given = {}
     for name, value in typed.items():
         if name in by_name and value not in (None, []):
@@ -171,8 +168,6 @@ def _given(kind: Kind, by_name: Mapping[str, Option], typed: Mapping[str, Any]) 
 
 
 def add(app: typer.Typer, kind: Kind, show: Show, extra: Mapping[str, Callable[[bool], None]] | None = None) -> None:
-    """Add the verb of a kind of job."""
-
     def act(given: dict[Option, Any], as_json: bool) -> None:
         look.look(list(given.items()))
         with working(f"{kind.summary[0].upper()}{kind.summary[1:]} ...", as_json=as_json):
@@ -232,7 +227,6 @@ def verb(
 
 
 def build(kind: Kind, given: Mapping[Option, Any]) -> Any:
-    """Build a job."""
     from discreet.jobs import Job
 
     parts: dict[str, Any] = {"parameters": {}, "outputs": {}}
@@ -274,7 +268,6 @@ def _panel(option: Option) -> str:
 
 
 def sentence(option: Option) -> str:
-    """Return the help of an option on a command line."""
     more = ["required"] if option.required else []
     if SHELL.metavar(option) == option.name.upper() and option.choices:
         more.append(f"one of {', '.join(option.choices)}")
@@ -284,8 +277,6 @@ def sentence(option: Option) -> str:
 
 
 def completion(choices: Sequence[str]) -> Callable[[str], list[str]]:
-    """Return the completion of an option."""
-
     def matches(incomplete: str) -> list[str]:
         return [choice for choice in choices if choice.startswith(incomplete)]
 
