@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from discreet import datasets
 from discreet.clustering import PrivateKMeans
-from discreet.core import FloatArray, Guarantee, later, write_whole
+from discreet.core import Guarantee, later, write_whole
 from discreet.engines import write_table
 from discreet.errors import DataSourceError
 from discreet.evaluation import nicv
@@ -36,7 +36,6 @@ class DemoResult:
 
     @property
     def guarantee(self) -> Guarantee:
-        """Return the guarantee of the release."""
         return self.synopsis.guarantee
 
     @property
@@ -45,7 +44,6 @@ class DemoResult:
         return self.nicv_private / self.nicv_plain
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
         names = ("rows", "clusters", "nicv_private", "nicv_plain", "ratio")
         return {
             **{name: getattr(self, name) for name in names},
@@ -86,20 +84,16 @@ def run(folder: str | Path = "discreet-demo", *, epsilon: float = 1.0, seed: int
     plain = cluster.KMeans(CLUSTERS, n_init=10, random_state=0).fit(table.X).cluster_centers_
     private_cost, plain_cost = (nicv(table.X, centers) for centers in (model.cluster_centers_, plain))
     folder.mkdir(parents=True, exist_ok=True)
-    files = write(folder, model.synopsis_, model.cluster_centers_)
-    shown = demo_page(model.synopsis_, model.cluster_centers_, plain, table, private_cost / plain_cost)
-    write_whole(folder / "picture.html", shown)
-    files["picture.html"] = "data, release and centres: open it in a browser"
-    return DemoResult(ROWS, CLUSTERS, model.synopsis_, private_cost, plain_cost, folder, files)
-
-
-def write(folder: Path, synopsis: Synopsis, private: FloatArray) -> dict[str, str]:
-    """Write the release, the centres and the guarantee; return descriptions of the files."""
+    synopsis, private = model.synopsis_, model.cluster_centers_
     synopsis.save(folder / "synopsis.parquet")
     write_table(folder / "centers.csv", pa.table({n: private[:, i] for i, n in enumerate(synopsis.domain.names)}))
     write_whole(folder / "guarantee.json", synopsis.guarantee.to_json(indent=2) + "\n")
-    return {
+    shown = demo_page(synopsis, private, plain, table, private_cost / plain_cost)
+    write_whole(folder / "picture.html", shown)
+    files = {
         "synopsis.parquet": "the noisy histogram, which may be published",
         "centers.csv": "the cluster centres found in it",
         "guarantee.json": "the guarantee, the ledger, the assumptions, the digest",
+        "picture.html": "data, release and centres: open it in a browser",
     }
+    return DemoResult(ROWS, CLUSTERS, synopsis, private_cost, plain_cost, folder, files)

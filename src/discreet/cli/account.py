@@ -75,17 +75,15 @@ def _confirm_budget(epsilon: float | None, rho: float | None, delta: float | Non
     declared("delta", DELTA, help="Delta of the total privacy loss; by default that of the account, or 1e-6."),
     examples=("account show patients.account", "account show patients.account --json"),
 )
-def show(*, file: Path, delta: float | None, as_json: bool) -> None:
+def show(*, file: Path, delta: float | None) -> Iterator[Any]:
     """Show all releases with file, digest, date and price, and the remaining budget."""
     from discreet.accounts import CONDITION, Account, in_words
 
     found = Account(file)
     share = found.stated_delta if delta is None else delta
-    if as_json:
-        epsilon = found.together(share)
-        together = {"epsilon": epsilon if math.isfinite(epsilon) else None, "delta": share, "condition": CONDITION}
-        echo({**found.to_dict(), "together": together})
-        return
+    epsilon = found.together(share)
+    together = {"epsilon": epsilon if math.isfinite(epsilon) else None, "delta": share, "condition": CONDITION}
+    yield {**found.to_dict(), "together": together}
     rows, many = [], len({e.who for e in found.entries}) > 1
     for e in found.entries:
         state = {"reserved": "not booked", "booked": ""}.get(e.state, e.state)

@@ -6,7 +6,6 @@ from rich.markup import escape
 
 from discreet.cli.common import console, show_files, show_table, warn_if_seeded
 
-#: Groups that a terminal shows.
 _MOST = 40
 
 
@@ -18,7 +17,7 @@ def show(result: Any) -> None:
         warn_if_seeded(told["seeded"])
         return
     low, high = (f"{told[end]:,.0f}" for end in ("low", "high"))
-    console.print(f"[bold]About {_whole(found.value)} rows[/], {escape(told['question'])}", highlight=False)
+    console.print(f"[bold]About {round(found.value):,} rows[/], {escape(told['question'])}", highlight=False)
     console.print(f"{100 * told['level']:g} % interval: {low} to {high}", highlight=False)
     if told["modelled"]:
         uneven = f", and {found.evenness_error:,.1f} from the assumptions of the model" if found.evenness_error else ""
@@ -42,10 +41,6 @@ def show(result: Any) -> None:
     warn_if_seeded(told["seeded"])
 
 
-def _whole(count: float) -> str:
-    return f"{round(count):,}"
-
-
 def _show_groups(groups: Any, level: float) -> None:
     figures = ("std_error", "noise_error", "evenness_error", "model_error", "low", "high")
     places = [n for n in groups.column_names if n not in figures]
@@ -53,7 +48,7 @@ def _show_groups(groups: Any, level: float) -> None:
     for row in shown:
         values = [row[n] for n in places if n != "count"]
         texts = ["no value" if v is None else f"{v:,.6g}" if isinstance(v, float) else str(v) for v in values]
-        texts.append(_whole(row["count"]))
+        texts.append(f"{round(row['count']):,}")
         rows.append([*texts, f"{row['low']:,.0f} to {row['high']:,.0f}"])
     show_table("By group", [*places, f"{100 * level:g} % interval"], rows, right=("count",))
     if any(round(row["count"]) < 0 for row in shown):

@@ -125,6 +125,5 @@ def path(*, name: str) -> Iterator[Any]:
     yield table.to_dict()
     if not table.here:
         raise DataSourceError(f"{name}: not downloaded; run  discreet data fetch {name}")
-    else:
-        for place in table.places:
-            typer.echo(str(place))
+    for place in table.places:
+        typer.echo(str(place))

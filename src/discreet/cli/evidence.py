@@ -1,6 +1,5 @@
 """The verbs about evidence: the output of `audit`; `verify`, one verdict on what was handed out; and `key`."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,7 @@ def listed(as_json: bool) -> None:
 
     rows = names()
     if as_json:
-        typer.echo(json.dumps([{"name": n, "claim": c, "pairs": p} for n, c, p in rows], ensure_ascii=False))
+        echo([{"name": n, "claim": c, "pairs": p} for n, c, p in rows])
         return
     columns = ("mechanism", "claim", "neighbours, or tables")
     show_table(f"{len(rows)} audited mechanisms", columns, rows, prose=columns[2:])
@@ -77,11 +76,8 @@ def _mechanism(facts: dict[str, Any]) -> None:
         console.print(f"[bold]Exact distribution, first pair.[/] {escape(str(facts['exact_result']))}", highlight=False)
     for text in facts.get("failures", ()):
         console.print(f"[bold red]Does not hold:[/] {escape(text)}", highlight=False)
-    verdict = "[green]Not refuted.[/]" if facts["passed"] else "[bold red]REFUTED.[/]"
-    console.print(verdict)
+    console.print("[green]Not refuted.[/]" if facts["passed"] else "[bold red]REFUTED.[/]")
 
-
-# ---- verify
 
 _RESULTS = {"holds": "[green]holds[/]", "contradicted": "[bold red]contradicted[/]",
     "not checkable": "[yellow]not checkable[/]", "note": "[dim]note[/]"}  # fmt: skip
@@ -131,8 +127,6 @@ def _show_verdict(found: Any) -> None:
         console.print(line, highlight=False, soft_wrap=False)
     console.print(f"[bold]Not in any file.[/] {escape(found.rests)}", highlight=False)
 
-
-# ---- key
 
 key = group("key", "Make and show keys that sign releases, so that others can see who vouches for them.", app)
 

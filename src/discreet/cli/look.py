@@ -11,7 +11,7 @@ from typing import Any
 from discreet.core import Option
 from discreet.core.schema import is_address
 from discreet.errors import DataSourceError
-from discreet.jobs import Kind, read
+from discreet.jobs import SCHEMA, Kind, read
 
 
 def look(given: Sequence[tuple[Option, Any]], start: Path = Path()) -> None:
@@ -35,10 +35,10 @@ def look(given: Sequence[tuple[Option, Any]], start: Path = Path()) -> None:
 
 
 def look_at_words(kind: Kind, words: Sequence[str]) -> None:
-    """Look for files in words that were typed, with the options that are known without the estimators."""
+    """Look for files in words that were typed, with the options that are known without importing the estimators."""
     if not kind.estimators:
         return
-    named = {o.flag: o for o in kind.light() if o.reads and o.section != "data"}
+    named = {o.flag: o for o in (*kind.own, *([SCHEMA] if kind.schema else [])) if o.reads}
     found = [(named[flag], read(kind, named[flag], [text])) for flag, text in pairwise(words) if flag in named]
     if words and kind.data is not None and not words[0].startswith("-"):
         found.insert(0, (kind.data, words[0]))

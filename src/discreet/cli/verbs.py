@@ -23,8 +23,6 @@ from discreet.jobs import REPEATED, SHELL, Kind, check, must_give, read, spoken
 
 #: Whether this process runs a command and nothing else.
 alone = False
-#: Shows the result of a job.
-Show = Callable[[Any], None]
 Act = Callable[[dict[Option, Any], bool], None]
 JSON = "Print the result as JSON."
 
@@ -167,11 +165,16 @@ def _given(kind: Kind, by_name: Mapping[str, Option], typed: Mapping[str, Any]) 
     return {by_name[name]: value for name, value in given.items()}
 
 
-def add(app: typer.Typer, kind: Kind, show: Show, extra: Mapping[str, Callable[[bool], None]] | None = None) -> None:
+def add(app: typer.Typer, kind: Kind, show: Callable[[Any], None], extra: Mapping[str, Any] | None = None) -> None:
     def act(given: dict[Option, Any], as_json: bool) -> None:
         look.look(list(given.items()))
         with working(f"{kind.summary[0].upper()}{kind.summary[1:]} ...", as_json=as_json):
-            job = build(kind, given)
+            from discreet.jobs import Job
+
+            parts: dict[str, Any] = {"parameters": {}, "outputs": {}}
+            for option, value in given.items():
+                parts.get(option.section, parts)[option.name] = value
+            job = Job(kind.name, **parts)
             if alone:
                 _spare_pandas()
             result = job.run()
@@ -226,15 +229,6 @@ def verb(
     return made
 
 
-def build(kind: Kind, given: Mapping[Option, Any]) -> Any:
-    from discreet.jobs import Job
-
-    parts: dict[str, Any] = {"parameters": {}, "outputs": {}}
-    for option, value in given.items():
-        parts.get(option.section, parts)[option.name] = value
-    return Job(kind.name, **parts)
-
-
 def _variable(option: Option) -> str:
     return f"{option.section[0]}_{option.name}"
 
@@ -247,7 +241,7 @@ def _parameter(option: Option) -> inspect.Parameter:
         info: Any = typer.Argument(help=sentence(option), metavar=metavar, show_default=False)
     else:
         names = [f"{option.flag}/--{option.off}" if option.off else option.flag, *option.short.split()]
-        more: dict[str, Any] = {"autocompletion": completion(option.choices)} if option.choices else {}
+        more: dict[str, Any] = {"autocompletion": _completion(option)} if option.choices else {}
         shown = None if option.takes == ("flag",) else SHELL.metavar(option)
         more |= {"help": sentence(option), "metavar": shown, "rich_help_panel": _panel(option)}
         info = typer.Option(*names, show_default=False, **more)
@@ -276,8 +270,5 @@ def sentence(option: Option) -> str:
     return escape(f"{option.help.removesuffix('.')} ({'; '.join(more)})." if more else option.help)
 
 
-def completion(choices: Sequence[str]) -> Callable[[str], list[str]]:
-    def matches(incomplete: str) -> list[str]:
-        return [choice for choice in choices if choice.startswith(incomplete)]
-
-    return matches
+def _completion(option: Option) -> Callable[[str], list[str]]:
+    return lambda incomplete: [choice for choice in option.choices if choice.startswith(incomplete)]

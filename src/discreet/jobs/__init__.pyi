@@ -14,6 +14,7 @@ from .options import EPSILON as EPSILON
 from .options import FILE as FILE
 from .options import PAGE as PAGE
 from .options import REPEATED as REPEATED
+from .options import SCHEMA as SCHEMA
 from .options import SEED as SEED
 from .options import SHELL as SHELL
 from .options import SIGN as SIGN

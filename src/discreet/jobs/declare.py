@@ -179,11 +179,6 @@ class Kind:
         yield from ((NEEDED_SCHEMA if self.schema == "needed" else SCHEMA,) if self.schema else ())
         yield from (*self.parameters, *self.outputs)
 
-    def light(self) -> list[Option]:
-        """Return the options that are known without importing an estimator."""
-        schema = [SCHEMA] if self.schema else []
-        return [*([] if self.data is None else [self.data]), *schema, *self.own, *self.outputs]
-
     def option(self, name: str) -> Option:
         return next(o for o in (*self.options(), SCHEMA) if o.name == name)
 

@@ -176,7 +176,6 @@ CSV_DIALECT = option(
     "csv_dialect", "text", "How text is written: as the input is, as programs do, or for Excel (German or English).",
     "excel-de", default="input", choices=("input", "plain", "excel-de", "excel-en"), arguments=(), label="CSV for",
 )  # fmt: skip
-#: How a table is written.
 FORM = (ESCAPE_FORMULAS, CSV_DIALECT)
 REPORT = output(
     "report", "Page that explains the release: guarantee, ledger, assumptions.", "report.html", shown=True,

@@ -10,18 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import noise
+from discreet.core import Guarantee
 from discreet.engines import texts, write_table
 from discreet.errors import SchemaError
-from discreet.jobs.charging import PaidReports, account_of, standing
+from discreet.jobs.charging import account_of, digest_of_reports, standing
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.kinds.distinct import OVERLAP
 from discreet.jobs.work.files import finish
 from discreet.local import DistinctOverlap, DistinctSketch, FlippedBitmap
 from discreet.local.distinct import MOST_BITMAPS, promise
-
-
-def run(job: Job) -> JobResult:
-    return _distinct(job) if job.kind == "distinct" else _overlap(job)
 
 
 def check(job: Job) -> None:
@@ -34,7 +31,9 @@ def _settings(job: Job) -> DistinctSketch:
     return DistinctSketch(**{name: job.parameters[name] for name in names if name in job.parameters})
 
 
-def _distinct(job: Job) -> JobResult:
+def run(job: Job) -> JobResult:
+    if job.kind == "overlap":
+        return _overlap(job)
     made, given, places = _settings(job), job.parameters, job.places()
     stream = noise.generator(given.get("seed"))
     wanted = [given[name] for name in ("column", "persons") if name in given]
@@ -48,10 +47,11 @@ def _distinct(job: Job) -> JobResult:
         )
     bitmap = made.sketch((batch[0] for batch in batches), persons, ledger=ledger, rng=stream)
     bitmap.save(places["release"])
-    figures = {"file": str(places["release"]), "mechanism": made.to_dict(), **_promised(bitmap)}
+    promised = bitmap.guarantee
+    figures = {"file": str(places["release"]), "mechanism": made.to_dict(), **_facts(promised)}
     if ledger is not None:
-        figures |= standing(job, PaidReports.load(places["release"]).digest, again=False)
-    return finish(job, bitmap.guarantee, {"release": places["release"]}, figures, bitmap)
+        figures |= standing(job, digest_of_reports(places["release"]), again=False)
+    return finish(job, promised, {"release": places["release"]}, figures, bitmap)
 
 
 def _read(job: Job, wanted: list[str]) -> Iterator[list[pa.Array]]:
@@ -100,10 +100,8 @@ def _overlap(job: Job) -> JobResult:
         write_table(places["answers"], pa.Table.from_pylist(rows))
     if "merged" in places:
         (merged or first.merge(*others)).save(places["merged"])
-    facts = {"epsilon": promised.to_dict()["epsilon"], "unit": promised.unit, "seeded": promised.seeded}
-    return JobResult(job, promised, places, {"answers": rows, **facts}, artifact)
+    return JobResult(job, promised, places, {"answers": rows, **_facts(promised)}, artifact)
 
 
-def _promised(bitmap: FlippedBitmap) -> dict[str, Any]:
-    promised = bitmap.guarantee
-    return {"epsilon": promised.to_dict()["epsilon"], "unit": promised.unit, "seeded": bitmap.seeded}
+def _facts(promised: Guarantee) -> dict[str, Any]:
+    return {"epsilon": promised.to_dict()["epsilon"], "unit": promised.unit, "seeded": promised.seeded}

@@ -14,7 +14,7 @@ from discreet.core import NewFile, nearest, read_whole, write_whole
 from discreet.engines import open as open_table
 from discreet.engines import texts, write_table
 from discreet.errors import DataSourceError, FormatError, InvalidArgument
-from discreet.jobs.charging import PaidReports, check_reserved, repeated, reserved, standing
+from discreet.jobs.charging import check_reserved, digest_of_reports, repeated, reserved, standing
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.files import finish, read_lines
 from discreet.local import Counts, Mechanism, Reports, mechanisms
@@ -147,7 +147,7 @@ def _sketch(job: Job) -> JobResult:
         figures = {"file": str(places["release"]), "reports": held.n, "bits": mechanism.report_bits, "warnings": []}
         figures |= promise(mechanism, held.seeded)
     if "account" in job.parameters:
-        figures |= standing(job, PaidReports.load(places["release"]).digest, earlier is not None)
+        figures |= standing(job, digest_of_reports(places["release"]), earlier is not None)
     files, found = {"release": places["release"]}, None
     if "counts" in places:
         counts = count([places["release"]])
@@ -268,7 +268,7 @@ def encode(job: Job, mechanism: Mechanism, output: Path) -> dict[str, Any]:
             out.file.write(mechanism.encode([], users=None if users is None else [], rng=stream, **extra).to_bytes())
         if held is not None and out.temporary is not None:
             out.file.flush()
-            digest = PaidReports.load(out.temporary).digest
+            digest = digest_of_reports(out.temporary)
             held.book(replace(mechanism.guarantee, seeded=stream.seeded, digest=digest))
         out.keep()
     figures = {"file": str(output), "reports": n, "bits": mechanism.report_bits}
@@ -323,14 +323,11 @@ def count(files: Sequence[Path]) -> Counts:
 
 
 def merge(files: Sequence[Path]) -> Counts:
-    total: Counts | None = None
-    for file in files:
-        for message in messages_of(file):
-            counts = Counts.from_bytes(message)
-            total = counts if total is None else total + counts
-    if total is None:
+    parts = (Counts.from_bytes(message) for file in files for message in messages_of(file))
+    first = next(parts, None)
+    if first is None:
         raise FormatError("the files have no counts")
-    return total
+    return sum(parts, first)
 
 
 def estimate(job: Job, counts: Counts) -> Any:

@@ -127,15 +127,11 @@ def _key(job: Job) -> bytes | None:
 
 
 def _anonymize(job: Job) -> JobResult:
-    given, places = job.parameters, job.places()
-    target = places["release"]
+    check(job)
+    given, target = job.parameters, job.places()["release"]
     if "sample" in given:
         return _draw(job, target)
-    check_target(target, promised=True)  # before a row is read
-    format_facts(target, _domain(job), **job.form)
-    model = _model(job)
-    _check_model(job, model)
-    key = _key(job)
+    model, key = _model(job), _key(job)
     settings: dict[str, Any] = {"identifiers": "drop" if key is None else "hash", "key": key}
     if "order" in given:
         settings["order"] = given["order"]
@@ -194,7 +190,6 @@ def _draw(job: Job, target: Path) -> JobResult:
 
     Nothing is revealed about the other rows, not even their number.
     """
-    check(job)
     earlier = repeated(job)
     figures: dict[str, Any] = {"file": str(target)}
     if earlier is None:
