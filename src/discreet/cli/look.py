@@ -27,7 +27,7 @@ def look(given: Sequence[tuple[Option, Any]], start: Path = Path()) -> None:
             if "://" in str(text):  # not repeated: it may hold a password
                 raise DataSourceError(f"{name}: takes a file, not an address; name a file")
             place = str(start / os.path.expanduser(str(text)))
-            if not (_matches(place) if "table" in option.takes else _exists(place)):
+            if not _exists(place) and not ("table" in option.takes and glob.glob(place, recursive=True)):
                 # The same words as the jobs use.
                 if "table" in option.takes and not str(text).endswith(".txt"):
                     raise DataSourceError(f"{name}: no file matches {text!r}; check the path")
@@ -66,7 +66,3 @@ def _exists(text: str) -> bool:
         return Path(text).exists()
     except (OSError, ValueError):
         return True  # not a path: the job reports it
-
-
-def _matches(text: str) -> bool:
-    return _exists(text) or bool(glob.glob(text, recursive=True))

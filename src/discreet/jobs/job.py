@@ -131,7 +131,9 @@ class Job:
         """Refuse outputs that would overwrite inputs or each other."""
         kind = self.declared
         taken: dict[str, str] = {}
-        for each, value in self._given():
+        given: list[tuple[Any, Any]] = [] if kind.data is None else [(kind.data, self.data)]
+        given.append((SCHEMA, self.schema if isinstance(self.schema, str) else None))
+        for each, value in given + [(option, self.parameters.get(option.name)) for option in kind.parameters]:
             if each.reads and value is not None:
                 values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
                 files = [v for v in values if isinstance(v, str) and not is_address(v)]
@@ -156,13 +158,6 @@ class Job:
                         (name, str(Path(value).with_name(f"other-{Path(value).stem}{ending}"))),
                     )
                 taken[os.path.realpath(place)] = name
-
-    def _given(self) -> list[tuple[Any, Any]]:
-        """Return every option of the job with its value."""
-        kind = self.declared
-        found = [] if kind.data is None else [(kind.data, self.data)]
-        found.append((SCHEMA, self.schema if isinstance(self.schema, str) else None))
-        return found + [(o, self.parameters.get(o.name)) for o in kind.parameters]
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Job:

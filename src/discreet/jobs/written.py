@@ -32,12 +32,9 @@ def example(kind: Kind) -> str:
         text += ["", f"[{title}]"] if options else []
         for each in options:
             shown = "" if each.required or each.shown else "# "
-            text.append(f"{shown}{each.name} = {toml_value(each.example)}  # {_meaning(each)}")
+            help = f"{each.help.removesuffix('.')} (with method {each.owners})." if each.methods else each.help
+            text.append(f"{shown}{each.name} = {toml_value(each.example)}  # {help}")
     return "\n".join(text) + "\n"
-
-
-def _meaning(option: Option) -> str:
-    return f"{option.help.removesuffix('.')} (with method {option.owners})." if option.methods else option.help
 
 
 _JSON: dict[str, dict[str, Any]] = {

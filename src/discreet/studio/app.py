@@ -1,14 +1,14 @@
 """The application: screens put together, templates, and what every page knows."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from importlib import import_module
 from importlib.resources import files
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -32,7 +32,7 @@ from discreet.studio.runs.offer import history_of, next_job
 from discreet.studio.tables.uploads import LARGEST
 from discreet.studio.workspace import Project, Workspace
 
-#: In the order of the steps. Each module of `screens` has ROUTES, and a handler takes a `Visit`.
+#: In the order of the steps.
 SCREENS = ("data", "columns", "goal", "plan", "release", "evidence", "account")
 #: Those of a release that was opened instead of a table.
 _OF_RELEASES = ("data", "release", "evidence")
@@ -42,6 +42,21 @@ _YEAR = 365 * 86400
 #: Fields of a form: six per column.
 _MOST_FIELDS = 40_000
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+
+
+#: Addresses with their handlers, which modules of `screens` add when they are imported.
+_ANSWERED: list[tuple[str, Any, str]] = []
+_Handler = TypeVar("_Handler", bound=Callable[..., Any])
+
+
+def answers(path: str, method: str = "GET") -> Callable[[_Handler], _Handler]:
+    """Make a function of a `Visit` the handler of an address."""
+
+    def made(handler: _Handler) -> _Handler:
+        _ANSWERED.append((path, handler, method))
+        return handler
+
+    return made
 
 
 class Studio:
@@ -93,10 +108,9 @@ class Studio:
         self._templates.tests["left_open"] = checks.left_open
         self.later = Later()
         routes = [Route("/static/{name}", self._static), Route("/settings", self._settings, methods=["POST"])]
-        for name in SCREENS:
-            screen = import_module(f"discreet.studio.screens.{name}")
-            for path, handler, methods in screen.ROUTES:
-                routes.append(Route(path, self._bound(handler), methods=methods))
+        for name in (*SCREENS, "results", "risk"):
+            import_module(f"discreet.studio.screens.{name}")
+        routes += [Route(path, self._bound(handler), methods=[method]) for path, handler, method in _ANSWERED]
         told: dict[Any, Any] = {DiscreetError: self._refused, 404: self._absent, HTTPException: self._declined}
         self.app = Starlette(routes=routes, exception_handlers=told)
         self.app.add_middleware(guard.middleware())

@@ -13,7 +13,6 @@ from typing import Any
 from markupsafe import Markup
 
 from discreet.core import NAMING, Categorical, Domain, Person, at_most
-from discreet.errors import DiscreetError
 from discreet.planning import outlook
 from discreet.reporting import number
 from discreet.reporting.pages import svg
@@ -215,10 +214,3 @@ def _written(value: float, unit: str, *, bare: bool = False) -> str:
         return number(float(f"{value:.2g}")) if value >= 1 else "< 1"
     text = number(float(f"{value if unit == 'metres' else 100 * value:.2g}"))
     return f"{text} m" if unit == "metres" and not bare else text if unit == "metres" else f"{text} %"
-
-
-def checked(act: Callable[[], Forecast]) -> tuple[Forecast | None, str]:
-    try:
-        return act(), ""
-    except DiscreetError as error:
-        return None, str(error)

@@ -14,7 +14,6 @@ from typing import Any
 from discreet.core import PAIR_TYPES, Option
 from discreet.errors import InvalidArgument
 from discreet.jobs import Kind, WrongOption, check, edges_of
-from discreet.jobs import option as declared
 from discreet.studio import words
 from discreet.studio.schema.typed import read_list, written_list
 from discreet.studio.schema.values import TwoWays, certain, read_number
@@ -226,12 +225,3 @@ def _bounded(option: Option, number: float, t: T) -> None:
     for key, bound, beyond in [*limits, ("above", above, operator.le), ("below", option.below, operator.ge)]:
         if bound is not None and beyond(number, bound):
             raise Wrong(t(f"forms.{key}", value=_plain(bound)))
-
-
-def guess(name: str) -> Option:
-    """Return a public guess as an option: the number of rows or persons, or the wanted error."""
-    if name in ("leave", "come"):
-        return declared(f"about_{name}", "number", "", 2.0, low=0, high=100)
-    if name == "wanted":
-        return declared("about_wanted", "number", "", 10.0, above=0)
-    return declared(f"about_{name}", "whole", "", 10_000, low=1, high=10**15)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core import write_whole
-from discreet.errors import DataSourceError, FormatError
+from discreet.errors import DataSourceError, DiscreetError, FormatError
 from discreet.studio.runs.offer import history_of
 from discreet.studio.runs.run import runs_of
 from discreet.studio.workspace import Project, Workspace
@@ -184,9 +184,6 @@ def unforeseen(error: BaseException) -> str:
 
 
 def main(folder: str, number: str) -> None:
-    from discreet.errors import DiscreetError
-    from discreet.studio.workspace import Workspace
-
     place = Path(folder)
     try:
         collect(release_of(Workspace(place.parent).project(place.name), number))

@@ -171,11 +171,8 @@ def checked_host(said: list[str]) -> str:
 @contextmanager
 def _alone(home: Path) -> Iterator[None]:
     """Hold a folder of projects: a second studio would sweep away what the first has uploaded."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
+    import fcntl
+
     handle = os.open(home / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         try:

@@ -56,8 +56,7 @@ def speaker(language: str) -> T:
 def options(language: str) -> dict[str, tuple[str, str]]:
     """Return labels and help texts of options by name: translations of the English ones, which are declared."""
     place = files("discreet.studio").joinpath("catalogue", f"options.{language}.toml")
-    found = tomllib.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
-    return {name: (label, help) for name, (label, help) in found.items()}
+    return tomllib.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
 
 
 class Terms:
@@ -136,13 +135,10 @@ def chosen(accepted: str, said: str = "") -> str:
     return "en"
 
 
-def in_german(found: re.Match[str]) -> str:
-    """Return an English figure with the German marks."""
-    return found[0].translate(str.maketrans(",.", ".,"))
-
-
 def written(text: str, t: T) -> str:
-    return _FIGURE.sub(in_german, text) if t.language == "de" else text  # type: ignore[attr-defined]
+    if t.language != "de":  # type: ignore[attr-defined]
+        return text
+    return _FIGURE.sub(lambda found: found[0].translate(str.maketrans(",.", ".,")), text)
 
 
 @pass_context

@@ -1,1 +1,1 @@
-"""The seven screens: one module each, with ROUTES of (path, handler, methods); a handler takes (studio, request)."""
+"""The seven screens, and what is below them. A handler takes a `Visit`."""

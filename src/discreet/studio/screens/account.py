@@ -10,7 +10,7 @@ from starlette.responses import Response
 from discreet.accounts import Account
 from discreet.core import Domain, Guarantee, Person
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
-from discreet.studio.app import Studio, Visit
+from discreet.studio.app import Studio, Visit, answers
 from discreet.studio.jobs import job_of
 from discreet.studio.runs import Run
 from discreet.studio.runs.charges import entry_of, forgotten, paid_file
@@ -23,6 +23,7 @@ from discreet.studio.workspace import Project
 _FIELDS = ("dataset", "epsilon", "delta", "rho", "path")
 
 
+@answers("/p/{project}/account")
 def show(visit: Visit, status: int = 200, **said: Any) -> Response:
     content = _content(visit.studio, visit.project)
     content |= {"ask": visit.query.get("ask", ""), "verified": None, "error": "", "wrong": "", "when": when}
@@ -45,7 +46,7 @@ def _content(studio: Studio, project: Project) -> dict[str, Any]:
     mine: dict[int, tuple[Project, Run]] = {}
     under_way, gone = set(), set()
     for other, run in runs:
-        if not run.asked["account"] or not _same(run.asked["account"], account.path):
+        if not run.asked["account"] or os.path.realpath(run.asked["account"]) != os.path.realpath(account.path):
             continue
         number = run.status["entry"]
         if number is None and run.state != "done" and (found := entry_of(run)):
@@ -73,10 +74,6 @@ def _opened(project: Project) -> tuple[Account | None, str]:
         return (Account(project.account), "") if project.account else (None, "")
     except DiscreetError as error:
         return None, str(error)
-
-
-def _same(path: str, other: Path) -> bool:
-    return os.path.realpath(path) == os.path.realpath(other)
 
 
 def _uncounted(run: Run, account: Account | None) -> bool:
@@ -117,6 +114,7 @@ def _place(studio: Studio, project: Project) -> Path:
     return folder / f"{project.name.partition('.')[0] or 'table'}.account"
 
 
+@answers("/p/{project}/account/create", "POST")
 def create(visit: Visit) -> Response:
     given = {name: visit.text(name) for name in _FIELDS}
     try:
@@ -159,6 +157,7 @@ def _number(name: str, text: str) -> float:
     return float(found)
 
 
+@answers("/p/{project}/account/open", "POST")
 def open_file(visit: Visit) -> Response:
     path = visit.text("path")
     try:
@@ -170,6 +169,7 @@ def open_file(visit: Visit) -> Response:
     return visit.to("account")
 
 
+@answers("/p/{project}/account/annotate", "POST")
 def annotate(visit: Visit) -> Response:
     number = visit.text("entry")
     entry = int(number) if number.isdecimal() and len(number) < 9 else 0
@@ -177,6 +177,7 @@ def annotate(visit: Visit) -> Response:
     return visit.to(f"account#entry-{entry}")
 
 
+@answers("/p/{project}/account/close", "POST")
 def close(visit: Visit) -> Response:
     if not visit.form.get("sure"):
         return visit.to("account?ask=close#close")
@@ -184,6 +185,7 @@ def close(visit: Visit) -> Response:
     return visit.to("account")
 
 
+@answers("/p/{project}/account/book", "POST")
 def book(visit: Visit) -> Response:
     account, asked = _account(visit), (visit.text("project"), visit.text("number"))
     for other, run in of_table(visit.studio.workspace, visit.project):
@@ -201,6 +203,7 @@ def _promise_of(run: Run) -> Guarantee:
     return found
 
 
+@answers("/p/{project}/account/verify")
 def verify(visit: Visit) -> Response:
     head = visit.query.get("head", "").strip()
     try:
@@ -215,14 +218,3 @@ def _account(visit: Visit) -> Account:
     if not visit.project.account:
         raise DataSourceError("account: this table has none yet; open one first")
     return Account(visit.project.account)
-
-
-ROUTES = [
-    ("/p/{project}/account", show, ["GET"]),
-    ("/p/{project}/account/verify", verify, ["GET"]),
-    ("/p/{project}/account/create", create, ["POST"]),
-    ("/p/{project}/account/open", open_file, ["POST"]),
-    ("/p/{project}/account/annotate", annotate, ["POST"]),
-    ("/p/{project}/account/close", close, ["POST"]),
-    ("/p/{project}/account/book", book, ["POST"]),
-]

@@ -16,7 +16,7 @@ from discreet.core import read_column, shown_levels
 from discreet.core.schema import KnownKind, read_codebook
 from discreet.engines import examine
 from discreet.errors import DataSourceError, DiscreetError, SchemaError
-from discreet.studio.app import Visit
+from discreet.studio.app import Visit, answers
 from discreet.studio.schema import Fault, Sheet
 from discreet.studio.schema.typed import CHOICES, FIELDS, LONGEST, MOST_LISTED, UNUSED, kind_of, texts_of
 from discreet.studio.words import T
@@ -29,6 +29,7 @@ _LOOK = 1000
 _Faults = Mapping[tuple[str, str], Fault]
 
 
+@answers("/p/{project}/columns")
 def show(visit: Visit) -> Response:
     try:
         sheet = Sheet.load(visit.project)
@@ -46,10 +47,12 @@ def _doubts(project: Project, sheet: Sheet) -> dict[str, list[str]] | None:
     return {"unread": found.unread, **partly, "careless": found.careless}
 
 
+@answers("/p/{project}/columns/one")
 def show_one(visit: Visit) -> Response:
     return _one(visit, Sheet.load(visit.project), visit.query.get("name", ""))
 
 
+@answers("/p/{project}/columns", "POST")
 def save(visit: Visit) -> Response:
     """Take over what was typed: of the columns that the form holds, of the unit and the facts."""
     project, form, sheet = visit.project, visit.form, Sheet.load(visit.project)
@@ -90,6 +93,7 @@ def save(visit: Visit) -> Response:
     return visit.to(f"columns?{query}{place}")
 
 
+@answers("/p/{project}/columns/file", "POST")
 def upload(visit: Visit) -> Response:
     t, content, name = visit.t, b"", ""
     if isinstance(given := visit.form.get("file"), UploadFile):
@@ -116,10 +120,12 @@ def upload(visit: Visit) -> Response:
     return visit.to("columns?done=file")
 
 
+@answers("/p/{project}/schema.toml")
 def download(visit: Visit) -> Response:
     return _attached(Sheet.load(visit.project).text(), "application/toml", "schema.toml")
 
 
+@answers("/p/{project}/codebook.csv")
 def codebook(visit: Visit) -> Response:
     """Hand out what is declared as a table for people: it goes with a release."""
     t, sheet = visit.t, Sheet.load(visit.project)
@@ -275,13 +281,3 @@ def _one(
         choices=CHOICES, next=_next(sheet, name), waiting=sheet.waiting, total=len(sheet.columns), urlencode=urlencode,
         before=sheet.order[place - 1] if place else "", after=(sheet.order[place + 1 :] or [""])[0],
     )  # fmt: skip
-
-
-ROUTES = [
-    ("/p/{project}/columns", show, ["GET"]),
-    ("/p/{project}/columns", save, ["POST"]),
-    ("/p/{project}/columns/one", show_one, ["GET"]),
-    ("/p/{project}/columns/file", upload, ["POST"]),
-    ("/p/{project}/schema.toml", download, ["GET"]),
-    ("/p/{project}/codebook.csv", codebook, ["GET"]),
-]

@@ -15,7 +15,7 @@ from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs import Job
 from discreet.reporting import kind_of
 from discreet.studio import words
-from discreet.studio.app import Studio, Visit, seen
+from discreet.studio.app import Studio, Visit, answers, seen
 from discreet.studio.jobs import open_job, opened, opened_before
 from discreet.studio.runs import runs_of
 from discreet.studio.schema import Sheet
@@ -28,6 +28,7 @@ from discreet.studio.workspace import HISTORIES, OWN, Project
 _LISTS = ("dates", "missing", "marks", "true", "false")
 
 
+@answers("/")
 def start(visit: Visit, typed: str = "", fault: str = "", same: Sequence[str] = ()) -> Response:
     """Show what was opened before, and the forms that open a table; a folder is listed if one is named."""
     studio, folder = visit.studio, visit.query.get("folder")
@@ -52,6 +53,7 @@ def _told(project: Project) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@answers("/open", "POST")
 def open_path(visit: Visit) -> Response:
     """Open a table, a folder of them, a database, a release or a job file by its path."""
     path, workspace = visit.text("path"), visit.studio.workspace
@@ -66,6 +68,7 @@ def open_path(visit: Visit) -> Response:
     return seen(f"/p/{made.id}/data")
 
 
+@answers("/upload", "POST")
 async def upload(visit: Visit) -> Response:
     """Take a table through the browser, or a job file with its table."""
     studio = visit.studio
@@ -109,6 +112,7 @@ def _uploaded(studio: Studio, project: Project, files: list[Path]) -> Project:
     return made
 
 
+@answers("/p/{project}/upload", "POST")
 async def bring(visit: Visit) -> Response:
     """Take an uploaded table again that was removed when the studio ended."""
     project = visit.project
@@ -121,14 +125,15 @@ async def bring(visit: Visit) -> Response:
     return visit.to("data")
 
 
+@answers("/p/{project}/data")
 def show(visit: Visit, said: Mapping[str, str] | None = None, wrong: str = "") -> Response:
     """Show the head of the table, what was typed if it cannot be used, and rows only if the user asked for them."""
     project = visit.project
     _read_as_known(visit.studio, project)
-    content: dict[str, Any] = {"head": None, "rows": None, "fault": "", "kind": "", "suggested": []}
+    content: dict[str, Any] = {"head": None, "rows": None, "fault": "", "suggested": []}
     try:
         if project.artifact:
-            content["kind"] = _kind(project)
+            kind_of(Path(project.artifact))  # or it cannot be read
         else:
             content["head"] = heads.head_of(project)
             if project.looked and not content["head"].doubtful:
@@ -136,6 +141,8 @@ def show(visit: Visit, said: Mapping[str, str] | None = None, wrong: str = "") -
                 content["suggested"] = _differences(content["head"].dialect, heads.suggested(project), visit.t)
     except DiscreetError as error:
         content["fault"] = str(error)
+    except OSError as error:
+        content["fault"] = f"data: cannot read {project.name!r} ({error.strerror}); was it moved?"
     known = [] if content["head"] is None else visit.studio.workspace.datasets(project, content["head"].names)
     gone = project.uploaded and not project.uploads.exists()
     content["sheets"] = heads.sheets_of(project)
@@ -158,13 +165,7 @@ def _differences(held: Dialect, better: Dialect, t: words.T) -> list[tuple[str, 
     return said
 
 
-def _kind(project: Project) -> str:
-    try:
-        return kind_of(Path(project.artifact))
-    except OSError as error:
-        raise DataSourceError(f"data: cannot read {project.name!r} ({error.strerror}); was it moved?") from None
-
-
+@answers("/p/{project}/written", "POST")
 def say_written(visit: Visit) -> Response:
     """Keep how the table is written: as typed, or as its first rows suggest if they were looked at."""
     project, typed = visit.project, visit.typed
@@ -203,6 +204,7 @@ def _typed(project: Project, form: dict[str, str]) -> Dialect:
     return read_dialect({**held, **said})
 
 
+@answers("/p/{project}/dataset", "POST")
 def follow(visit: Visit) -> Response:
     """Keep whether the table is a later version of a known data set; take over what was said of that, if it fits."""
     project, names = visit.project, heads.head_of(visit.project).names
@@ -258,11 +260,13 @@ def _read_as_known(studio: Studio, project: Project) -> None:
                 return heads.say_written(project, dialect)
 
 
+@answers("/p/{project}/look", "POST")
 def look(visit: Visit) -> Response:
     heads.look(visit.project, visit.text("look") == "yes")
     return visit.to("data#rows")
 
 
+@answers("/p/{project}/ask", "POST")
 def ask(visit: Visit) -> Response:
     """Allow the database to be asked that a job file named."""
     visit.project.unasked = False
@@ -270,6 +274,7 @@ def ask(visit: Visit) -> Response:
     return visit.to("data")
 
 
+@answers("/p/{project}/forget", "POST")
 def forget(visit: Visit) -> Response:
     """Remove a project; one with releases only if that was confirmed."""
     runs = runs_of(visit.project)
@@ -279,17 +284,3 @@ def forget(visit: Visit) -> Response:
         raise DataSourceError("project: releases were made in it; tick on the start page that their files are saved")
     visit.studio.workspace.forget(visit.project)
     return seen("/")
-
-
-ROUTES = [
-    ("/", start, ["GET"]),
-    ("/open", open_path, ["POST"]),
-    ("/upload", upload, ["POST"]),
-    ("/p/{project}/data", show, ["GET"]),
-    ("/p/{project}/upload", bring, ["POST"]),
-    ("/p/{project}/written", say_written, ["POST"]),
-    ("/p/{project}/dataset", follow, ["POST"]),
-    ("/p/{project}/look", look, ["POST"]),
-    ("/p/{project}/ask", ask, ["POST"]),
-    ("/p/{project}/forget", forget, ["POST"]),
-]

@@ -13,10 +13,9 @@ from discreet.core import Guarantee, promise_place
 from discreet.errors import DiscreetError
 from discreet.jobs import Job, WrongOption, signed_page
 from discreet.studio import checks, pictures
-from discreet.studio.app import Visit
+from discreet.studio.app import Visit, answers
 from discreet.studio.released import Released, earlier_of, facts_of, release_of, releases, with_plane
 from discreet.studio.runs.supervisor import Busy
-from discreet.studio.screens import results
 from discreet.studio.words import T
 from discreet.studio.workspace import Project
 
@@ -25,8 +24,11 @@ _POLICY = (
     "default-src 'none'; style-src 'sha256-{digest}'; img-src data:; form-action 'none'; frame-ancestors 'none'; "
     "base-uri 'none'"
 )
+_HERE = "/p/{project}/evidence/{number}"
 
 
+@answers("/p/{project}/evidence")
+@answers(_HERE)
 def show(visit: Visit, status: int = 200, **content: Any) -> Response:
     project, found = visit.project, releases(visit.project)
     typed = {"method": "", "against": project.source, "control": "", "column": "", "sure": ""}
@@ -100,6 +102,7 @@ def _known(visit: Visit) -> tuple[Released, dict[str, Any]]:
     return release, facts
 
 
+@answers(f"{_HERE}/about", "POST")
 def about(visit: Visit) -> Response:
     """Keep who answers for a release, what it is for, and who signs."""
     release = _release(visit)
@@ -118,6 +121,7 @@ def _begun(visit: Visit, release: Released, job: Job, mark: str) -> Response:
     return visit.to(f"evidence?run={release.number}{refused}#{mark}")
 
 
+@answers(f"{_HERE}/audit", "POST")
 def audit(visit: Visit) -> Response:
     """Check a released file against its promise."""
     release = _release(visit)
@@ -125,12 +129,14 @@ def audit(visit: Visit) -> Response:
     return _begun(visit, release, Job("audit", str(file)), "audit")
 
 
+@answers(f"{_HERE}/risk", "POST")
 def risk(visit: Visit) -> Response:
     """Measure how well people hide in a released table."""
     release = _release(visit)
     return _begun(visit, release, Job("risk", str(release.file)), "attacks")
 
 
+@answers(f"{_HERE}/attack", "POST")
 def attack(visit: Visit) -> Response:
     """Attack a release, with a control group; only the process of the attack reads raw rows."""
     release = _release(visit)
@@ -154,6 +160,7 @@ def attack(visit: Visit) -> Response:
     return show(visit, 400, errors=errors, given=given)
 
 
+@answers(f"{_HERE}/stop/{{check}}", "POST")
 def stop(visit: Visit) -> Response:
     release = _release(visit)
     for check in checks.checks_of(visit.project, release):
@@ -162,6 +169,8 @@ def stop(visit: Visit) -> Response:
     return visit.to(f"evidence?run={release.number}")
 
 
+@answers(f"{_HERE}/report")
+@answers(f"{_HERE}/report.html")
 def report(visit: Visit) -> Response:
     """Show the report in its own window, or hand it over as a file."""
     release, facts = _known(visit)
@@ -199,6 +208,7 @@ def policy_of(page: str) -> str:
     return _POLICY.format(digest=digest)
 
 
+@answers(f"{_HERE}/sign")
 def sign(visit: Visit) -> Response:
     release, facts = _known(visit)
     seals = _seals(release, facts)
@@ -208,19 +218,3 @@ def sign(visit: Visit) -> Response:
         verdict=verdict, seals=seals, kind=_kind(release, facts), judged=checks.judged(audited),
         **checks.weighed(facts),
     )  # fmt: skip
-
-
-_HERE = "/p/{project}/evidence/{number}"
-ROUTES = [
-    ("/p/{project}/evidence", show, ["GET"]),
-    (_HERE, show, ["GET"]),
-    (f"{_HERE}/about", about, ["POST"]),
-    (f"{_HERE}/audit", audit, ["POST"]),
-    (f"{_HERE}/risk", risk, ["POST"]),
-    (f"{_HERE}/attack", attack, ["POST"]),
-    (f"{_HERE}/stop/{{check}}", stop, ["POST"]),
-    (f"{_HERE}/report", report, ["GET"]),
-    (f"{_HERE}/report.html", report, ["GET"]),
-    (f"{_HERE}/sign", sign, ["GET"]),
-    *results.ROUTES,
-]

@@ -11,7 +11,7 @@ from discreet.core import NAMING, Categorical, Domain
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.jobs import check, choosing
 from discreet.jobs.kinds import KINDS
-from discreet.studio.app import Visit
+from discreet.studio.app import Visit, answers
 from discreet.studio.schema import declared
 from discreet.studio.screens.plan import values_of
 from discreet.studio.workspace import Project
@@ -21,11 +21,13 @@ GOALS: dict[str, str] = choosing.held()["models"]
 MODELS = ("central", "local", "metric", "syntactic")
 
 
+@answers("/p/{project}/goal")
 def show(visit: Visit) -> Response:
     waiting = bool(visit.project.source) and declared(visit.project) is None
     return visit.page("goal.html", screen="goal", goals=GOALS, waiting=waiting, models=MODELS)
 
 
+@answers("/p/{project}/goal/guide")
 def guide(visit: Visit) -> Response:
     """Show the next question, or what the answers point to."""
     asked = choosing.QUESTIONS
@@ -40,6 +42,7 @@ def guide(visit: Visit) -> Response:
     return visit.page("goal_guide.html", screen="goal", **more)
 
 
+@answers("/p/{project}/goal", "POST")
 def choose(visit: Visit) -> Response:
     """Set the goal; settings that the new one shares with the old one stay."""
     project, goal = visit.project, visit.text("goal")
@@ -83,10 +86,3 @@ def _places(domain: Domain | None) -> dict[str, Any]:
     if [c.to_dict().get("bounds") for c in shown] == [[-90, 90], [-180, 180]]:
         return {"method": "sphere", "latitude": shown[0].name, "longitude": shown[1].name, "radius": 200.0}
     return {}
-
-
-ROUTES = [
-    ("/p/{project}/goal", show, ["GET"]),
-    ("/p/{project}/goal", choose, ["POST"]),
-    ("/p/{project}/goal/guide", guide, ["GET"]),
-]

@@ -5,23 +5,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from starlette.datastructures import FormData, QueryParams
 from starlette.responses import Response
 
 from discreet.accounts import Account
 from discreet.core import SURE_DELTA, Categorical, Domain, Integer, Option, category_text, large_delta
 from discreet.errors import DiscreetError, InvalidArgument
-from discreet.jobs import PAGE, SURE, Job, Kind, WrongOption
+from discreet.jobs import PAGE, SURE, Job, Kind, WrongOption, option
 from discreet.jobs.kinds import KINDS
 from discreet.reporting import number
 from discreet.studio import forms
-from discreet.studio.app import Visit
-from discreet.studio.forecast import PEOPLE, Forecast, checked, counts_persons, forecast, known
+from discreet.studio.app import Visit, answers
+from discreet.studio.forecast import PEOPLE, Forecast, counts_persons, forecast, known
 from discreet.studio.jobs import job_of
 from discreet.studio.runs.charges import worth
 from discreet.studio.schema import declared
 from discreet.studio.schema.values import certain
-from discreet.studio.screens import risk
 from discreet.studio.words import T
 from discreet.studio.workspace import Project
 
@@ -45,7 +43,14 @@ _NAMING = ("sensitive", "target", "keep", "person")
 _SLIDERS = {"epsilon": (0.01, 20), "k": (2, 1000), "radius": (0.001, 1)}
 CHARGED = ("synopsis", "synthesize", "cluster")
 _MOST_VALUES = 1000
-_GUESSES = ("rows", "persons", "leave", "come", "wanted")
+#: Public guesses: the number of rows or persons, shares of people from one table to the next, and the wanted error.
+_GUESSES = {
+    "rows": option("about_rows", "whole", "", 10_000, low=1, high=10**15),
+    "persons": option("about_persons", "whole", "", 10_000, low=1, high=10**15),
+    "leave": option("about_leave", "number", "", 2.0, low=0, high=100),
+    "come": option("about_come", "number", "", 2.0, low=0, high=100),
+    "wanted": option("about_wanted", "number", "", 10.0, above=0),
+}
 
 
 @dataclass
@@ -83,14 +88,12 @@ def _read(project: Project, domain: Domain | None, given: Mapping[str, str], t: 
     kept = {name: value for name, value in project.parameters.items()
             if name not in typed and (name in offered or name in _ELSEWHERE)}  # fmt: skip
     planned = dict(project.planned)
-    for name in _GUESSES:
-        text = typed.get(f"about_{name}")
-        if text is None:
-            continue
+    for name, guess in _GUESSES.items():
         try:
-            planned[name] = _guess(name, text, t)
+            if guess.name in typed:
+                planned[name] = forms.read(KINDS["plan"], guess, typed[guess.name], t)
         except forms.Wrong as error:
-            faults[f"about_{name}"] = str(error)
+            faults[guess.name] = str(error)
     made = {**kept, **parameters}
     if kind.name == "sketch":
         listed = values_of(domain, str(made.get("column", "")))
@@ -99,14 +102,6 @@ def _read(project: Project, domain: Domain | None, given: Mapping[str, str], t: 
     if "column" in faults or not (domain or kind.name != "sketch"):
         made.pop("domain", None)
     return Wish(made, planned, typed, faults)
-
-
-def _guess(name: str, text: str, t: T) -> float | None:
-    option = forms.guess(name)
-    if not text.strip():
-        return None
-    value = forms.read(KINDS["plan"], option, text, t)
-    return int(value) if name in ("rows", "persons") else float(value)
 
 
 def values_of(domain: Domain | None, name: str) -> list[Any]:
@@ -187,34 +182,40 @@ def _expected(project: Project, wish: Wish, domain: Domain | None, t: T) -> tupl
         return None, t("plan.not_known")
     if set(wish.faults) & {"epsilon", "k", "radius", "delta", "n_clusters", "about_rows"}:
         return None, ""
-    return checked(lambda: forecast(project.goal, wish.parameters, domain, wish.planned, t))
+    try:
+        return forecast(project.goal, wish.parameters, domain, wish.planned, t), ""
+    except DiscreetError as error:
+        return None, str(error)
 
 
+@answers("/p/{project}/plan")
 def show(visit: Visit) -> Response:
     project = visit.project
     if project.goal not in MAIN:
         return visit.to("goal")
-    domain, query = declared(project), _texts(visit.query)
+    domain, query = declared(project), dict(visit.query)
     asked = any(name != "done" for name in query)
     kept = Wish(dict(project.parameters), dict(project.planned), {}, {})
     return _page(visit, domain, _read(project, domain, query, visit.t) if asked else kept, unsaved=asked)
 
 
+@answers("/p/{project}/plan/outlook")
 def show_outlook(visit: Visit) -> Response:
     if visit.project.goal not in MAIN:
         return Response(status_code=404)
     domain = declared(visit.project)
-    wish = _read(visit.project, domain, _texts(visit.query), visit.t)
+    wish = _read(visit.project, domain, visit.query, visit.t)
     return visit.studio.page(visit.request, "outlook.html", **_outlook(visit, domain, wish))
 
 
+@answers("/p/{project}/plan", "POST")
 def save(visit: Visit) -> Response:
     """Save the plan, and continue to the release if it is valid."""
     project, t = visit.project, visit.t
     if project.goal not in MAIN:
         return visit.to("goal")
     domain = declared(project)
-    wish = _read(project, domain, _texts(visit.form), t)
+    wish = _read(project, domain, visit.typed, t)
     tried = replace(project, parameters=wish.parameters, planned=wish.planned)
     problem, faults = ("", {}) if wish.faults else _problem(tried, domain, t)
     wish.faults |= faults
@@ -222,10 +223,6 @@ def save(visit: Visit) -> Response:
         return _page(visit, domain, wish, 422)
     tried.save()
     return visit.to("release" if visit.text("act") == "go" and not problem else "plan?done=1")
-
-
-def _texts(given: QueryParams | FormData) -> dict[str, str]:
-    return {name: value for name, value in given.multi_items() if isinstance(value, str) and name != "act"}
 
 
 def _outlook(visit: Visit, domain: Domain | None, wish: Wish) -> dict[str, Any]:
@@ -258,11 +255,11 @@ def _strength(epsilon: Any) -> str:
 
 def _fields(kind: Kind, names: Sequence[Option], wish: Wish, domain: Domain | None, t: T) -> list[Any]:
     made = []
-    for option in names:
-        one = forms.field(kind, option, t, wish.parameters, wish.typed, wish.faults)
-        if option.name in _COLUMN and domain is not None:
-            offered = [n for n in domain.names if option.name != "column" or values_of(domain, n)]
-            one = replace(one, control="choice" if option.name == "column" else "offered", choices=tuple(offered))
+    for each in names:
+        one = forms.field(kind, each, t, wish.parameters, wish.typed, wish.faults)
+        if each.name in _COLUMN and domain is not None:
+            offered = [n for n in domain.names if each.name != "column" or values_of(domain, n)]
+            one = replace(one, control="choice" if each.name == "column" else "offered", choices=tuple(offered))
         made.append(one)
     return made
 
@@ -312,11 +309,3 @@ def _doubtful(wish: Wish, t: T) -> bool:
 
 def _plain(value: Any) -> str:
     return "" if value is None else certain(f"{value:g}") if isinstance(value, float) else str(value)
-
-
-ROUTES = [
-    ("/p/{project}/plan", show, ["GET"]),
-    ("/p/{project}/plan", save, ["POST"]),
-    ("/p/{project}/plan/outlook", show_outlook, ["GET"]),
-    *risk.ROUTES,
-]

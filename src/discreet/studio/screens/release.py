@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 
 from discreet.errors import DataSourceError, SchemaError
-from discreet.studio.app import Visit
+from discreet.studio.app import Visit, answers
 from discreet.studio.forecast import counts_persons
 from discreet.studio.jobs import Handed, handed
 from discreet.studio.released import release_of
@@ -26,6 +26,7 @@ _NOTICES = ("busy", "changed", "uncounted")
 _TOLD = ("epsilon", "rho", "delta", "k", "l", "t", "radius", "n_clusters", "target", "seed")
 
 
+@answers("/p/{project}/release")
 def show(visit: Visit) -> Response:
     project, workspace = visit.project, visit.studio.workspace
     form = visit.query.get("form", "csv")
@@ -33,6 +34,7 @@ def show(visit: Visit) -> Response:
     return _page(visit, offer=offer_of(workspace, project, form), runs=runs_of(project), form=form, elsewhere=others)
 
 
+@answers("/p/{project}/release/{number:int}")
 def show_run(visit: Visit) -> Response:
     """Show one run: its progress, its result, or how to go on."""
     project, run = visit.project, _run(visit)
@@ -55,6 +57,7 @@ def _page(visit: Visit, **content: Any) -> Response:
     return visit.page("release.html", screen="release", when=when, most=most, **made)
 
 
+@answers("/p/{project}/release/start", "POST")
 def start(visit: Visit) -> Response:
     project, number = visit.project, _whole(visit.form.get("number"))
     if (project.runs / str(number)).exists():
@@ -74,6 +77,7 @@ def start(visit: Visit) -> Response:
     return visit.to(f"release/{run.number}")
 
 
+@answers("/p/{project}/release/{number:int}/again", "POST")
 def again(visit: Visit) -> Response:
     run, attempt = _run(visit), _whole(visit.form.get("attempt"))
     if run.asked["account"] and (why := forgotten(visit.studio.workspace, run.asked["account"])):
@@ -85,11 +89,13 @@ def again(visit: Visit) -> Response:
     return visit.to(f"release/{run.number}")
 
 
+@answers("/p/{project}/release/{number:int}/stop", "POST")
 def stop(visit: Visit) -> Response:
     run = visit.studio.supervisor.stop(_run(visit))
     return visit.to(f"release/{run.number}")
 
 
+@answers("/p/{project}/release/{number:int}/never", "POST")
 def never(visit: Visit) -> Response:
     """Take the steward's word that a table was never handed out, and delete it."""
     run = _run(visit)
@@ -98,11 +104,13 @@ def never(visit: Visit) -> Response:
     return visit.to(f"release/{run.number}")
 
 
+@answers("/p/{project}/release/{number:int}/progress")
 def progress(visit: Visit) -> Response:
     run = _run(visit)
     return JSONResponse({"state": run.state, "ended": run.ended, **run.status["progress"]})
 
 
+@answers("/p/{project}/release/{number:int}/file/{name}")
 def download(visit: Visit) -> Response:
     run, name = _run(visit), visit.named["name"]
     if name not in run.files or not run.path(name).is_file():
@@ -111,10 +119,12 @@ def download(visit: Visit) -> Response:
     return FileResponse(run.path(name), filename=called, media_type="application/octet-stream")
 
 
+@answers("/p/{project}/job.toml")
 def next_job_file(visit: Visit) -> Response:
     return _attached(next_job(visit.project), f"{_called(visit)}.job.toml")
 
 
+@answers("/p/{project}/release/{number:int}/job.toml")
 def job_file(visit: Visit) -> Response:
     """Hand over the job file of a run, as somebody else can run it."""
     run = _run(visit)
@@ -168,17 +178,3 @@ def when(text: str | None) -> str:
         return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M") if text else ""
     except ValueError:  # of a status that was edited
         return ""
-
-
-ROUTES = [
-    ("/p/{project}/job.toml", next_job_file, ["GET"]),
-    ("/p/{project}/release", show, ["GET"]),
-    ("/p/{project}/release/start", start, ["POST"]),
-    ("/p/{project}/release/{number:int}", show_run, ["GET"]),
-    ("/p/{project}/release/{number:int}/stop", stop, ["POST"]),
-    ("/p/{project}/release/{number:int}/again", again, ["POST"]),
-    ("/p/{project}/release/{number:int}/never", never, ["POST"]),
-    ("/p/{project}/release/{number:int}/progress", progress, ["GET"]),
-    ("/p/{project}/release/{number:int}/job.toml", job_file, ["GET"]),
-    ("/p/{project}/release/{number:int}/file/{name}", download, ["GET"]),
-]

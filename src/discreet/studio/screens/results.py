@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from discreet.reporting.pages import marginal, own_texts
+from discreet.reporting.pages import marginal, own_texts, told
 from discreet.studio import pictures
-from discreet.studio.app import Visit
+from discreet.studio.app import Visit, answers
 from discreet.studio.checks import in_one_group, passed_on
 from discreet.studio.questions import WHAT, Question, answer, examples
 from discreet.studio.released import Released, earlier_of, facts_of, release_of, synopsis_of
@@ -18,6 +18,7 @@ from discreet.studio.released import Released, earlier_of, facts_of, release_of,
 _MOST_PICKED = 24
 
 
+@answers("/p/{project}/results/{number}")
 def show(visit: Visit) -> Response:
     content = shown(visit, release_of(visit.project, visit.named["number"]))
     return visit.page("results_page.html", screen="release", results=content)
@@ -41,7 +42,7 @@ def shown(visit: Visit, release: Released) -> dict[str, Any]:
         "columns": drawn([marginal(found) for found in some]),
         "groups": drawn(pictures.groups(t, facts) + pictures.frequencies(t, facts)),
         "moved": drawn(pictures.moved(t, facts)),
-        "clusters": _clusters(facts), "votes": drawn(pictures.number_of_clusters(t, facts)),
+        "clusters": told(facts["release"].get("clusters")), "votes": drawn(pictures.number_of_clusters(t, facts)),
         "reached": _reached(facts), "first_rows": facts["release"].get("first_rows"),
         "kept": passed_on(facts), "one_group": in_one_group(facts),
         "earlier": earlier_of(project, release),
@@ -106,18 +107,12 @@ def _first_pair(facts: dict[str, Any], names: list[str]) -> tuple[str, str]:
     return (names[0], names[1]) if len(names) > 1 else ("", "")
 
 
-def _clusters(facts: dict[str, Any]) -> dict[str, Any] | None:
-    from discreet.reporting.pages import told
-
-    return told(facts["release"].get("clusters"))
-
-
 def _reached(facts: dict[str, Any]) -> dict[str, Any] | None:
     """Return what an anonymous table was to reach and has reached: k, l and t of each sensitive column."""
-    told = facts["parameters"]
-    if facts["kind"] != "anonymous table" or "reached" not in told:
+    parameters = facts["parameters"]
+    if facts["kind"] != "anonymous table" or "reached" not in parameters:
         return None
-    wanted, reached = told.get("required", {}), told["reached"]
+    wanted, reached = parameters.get("required", {}), parameters["reached"]
     persons = facts["release"].get("risk", {}).get("counts") == "persons"
     rows = [("k_persons" if persons else "k", "", wanted.get("k"), reached.get("k"))]
     for name, column in ((n, c) for n in ("l", "t") for c in reached.get(n, {})):
@@ -125,13 +120,11 @@ def _reached(facts: dict[str, Any]) -> dict[str, Any] | None:
         least = (asked.get("least", asked.get("most")) if isinstance(asked, dict) else asked) if asked else None
         rows.append((name, column, least, reached[name][column]))
     counted = {"unnamed": "left_out_without_person", "over": "left_out_over_most_rows", "blanked": "blanked"}
-    more = {name: told.get(fact) for name, fact in counted.items()}
+    more = {name: parameters.get(fact) for name, fact in counted.items()}
     return {
         "more": {name: n for name, n in more.items() if n}, "rows": rows,
-        "released": facts["release"]["rows"], "suppressed": told.get("suppressed", 0),
-        "before": told.get("left_out_published_before", 0), "dropped": told.get("dropped_for_missing_values", 0),
+        "released": facts["release"]["rows"], "suppressed": parameters.get("suppressed", 0),
+        "before": parameters.get("left_out_published_before", 0),
+        "dropped": parameters.get("dropped_for_missing_values", 0),
         "risk": facts["release"].get("risk"),
     }  # fmt: skip
-
-
-ROUTES = [("/p/{project}/results/{number}", show, ["GET"])]

@@ -13,7 +13,7 @@ from discreet.jobs import Job
 from discreet.reporting import share
 from discreet.reporting.pages import svg
 from discreet.studio import words
-from discreet.studio.app import Visit
+from discreet.studio.app import Visit, answers
 from discreet.studio.runs import runs_of
 from discreet.studio.runs.supervisor import Busy
 from discreet.studio.schema import declared
@@ -35,6 +35,7 @@ def _ready(project: Project) -> tuple[Job | None, str]:
     return Job("risk", project.source, schema=domain), ""
 
 
+@answers("/p/{project}/plan/risk")
 def show(visit: Visit) -> Response:
     """Show what was found, how far it is, or what it lacks."""
     project, t = visit.project, visit.t
@@ -54,6 +55,7 @@ def show(visit: Visit) -> Response:
     )  # fmt: skip
 
 
+@answers("/p/{project}/plan/risk", "POST")
 def start(visit: Visit) -> Response:
     job, _ = _ready(visit.project)
     try:
@@ -62,6 +64,3 @@ def start(visit: Visit) -> Response:
     except Busy:
         return visit.to("plan/risk?refused=1")
     return visit.to("plan/risk")
-
-
-ROUTES = [("/p/{project}/plan/risk", show, ["GET"]), ("/p/{project}/plan/risk", start, ["POST"])]
