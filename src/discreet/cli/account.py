@@ -101,7 +101,6 @@ def show(*, file: Path, delta: float | None) -> Iterator[Any]:
 
 
 def _short(digest: str | None) -> str:
-    """Return the first digits of a digest; ``--json`` has all."""
     return "" if digest is None else digest.removeprefix("sha256:")[:10]
 
 

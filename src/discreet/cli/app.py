@@ -65,10 +65,6 @@ def demo(*, epsilon: float, output: Path, seed: int | None, as_json: bool) -> No
     if as_json:
         echo(result.to_dict())
         return
-    _tell(result)
-
-
-def _tell(result: Any) -> None:
     console.print(
         f"\n[bold]The table.[/] {result.rows:,} synthetic patients with two columns (age, yearly cost), in "
         f"{result.clusters} clusters. Assume that it must stay confidential."
@@ -144,10 +140,6 @@ def main(args: Sequence[str] | None = None) -> None:
         _refuse(said, wrong)
 
 
-#: Warnings that are shown behind a result.
-_SHOWN_LAST = "the number of rows cannot be told from zero"
-
-
 class _Warned:
     """Shows each warning of this package once, as one sentence, in the spelling of the command line."""
 
@@ -161,7 +153,7 @@ class _Warned:
         text = str(message).replace("try delta=", f"try {self._delta}")
         if not issubclass(category, DiscreetWarning):
             sys.stderr.write(warnings.formatwarning(message, category, filename, lineno))
-        elif text not in self._told and not text.startswith(_SHOWN_LAST):
+        elif text not in self._told and not text.startswith("the number of rows cannot be told from zero"):
             self._told.add(text)
             warn([text])
 

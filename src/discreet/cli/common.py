@@ -71,7 +71,6 @@ def printing() -> Iterator[None]:
 
 
 def epilog(*examples: str, failed: str = "", usage: int = 2) -> str:
-    """Return the end of a help text: examples, then exit codes."""
     lines = [_broken(f"Example:  discreet {escape(example)}") for example in examples]
     codes = f"Exit codes: 0 done, {f'1 {failed}, ' if failed else ''}{usage} bad usage or input."
     return "\n\n".join([*lines, codes])
@@ -126,7 +125,6 @@ def working(what: str, *, as_json: bool = False) -> Iterator[None]:
 
 
 def warn_if_seeded(seeded: bool) -> None:
-    """Warn that a repeatable result must not be published."""
     if seeded:
         console.print("\n[bold red]Seeded: anyone with the seed can remove the noise. Do not publish the result.[/]")
 

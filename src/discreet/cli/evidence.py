@@ -25,7 +25,6 @@ def show(result: Any) -> None:
 
 
 def show_compared(result: Any) -> None:
-    """Show the comparison of a release with the raw table, and which columns it leaves out."""
     show_report(result)
     for left in result.figures.get("comparison", {}).get("left_out", ()):
         console.print(f"[bold]Left out.[/] {escape(left['column'])}: {escape(left['reason'])}.", highlight=False)

@@ -39,7 +39,6 @@ def show_counts(result: Any) -> None:
 
 
 def show_estimates(result: Any) -> None:
-    """Show the most frequent values, or a mean or distribution."""
     found, top = result.artifact, result.job.parameters.get("top", 20)
     output, plot = (result.files.get(name) for name in ("estimates", "plot"))
     if not hasattr(found, "candidates"):
@@ -114,7 +113,6 @@ def show_plan(result: Any) -> None:
 
 
 def _tell_numbers(found: Any, output: Path | None, plot: Path | None) -> None:
-    """Print a mean, or the quartiles of a distribution."""
     if hasattr(found, "quantile"):
         quarters = ", ".join(f"{x:.4g}" for x in found.quantile([0.25, 0.5, 0.75]))
         console.print(

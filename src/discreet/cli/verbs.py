@@ -169,12 +169,7 @@ def add(app: typer.Typer, kind: Kind, show: Callable[[Any], None], extra: Mappin
     def act(given: dict[Option, Any], as_json: bool) -> None:
         look.look(list(given.items()))
         with working(f"{kind.summary[0].upper()}{kind.summary[1:]} ...", as_json=as_json):
-            from discreet.jobs import Job
-
-            parts: dict[str, Any] = {"parameters": {}, "outputs": {}}
-            for option, value in given.items():
-                parts.get(option.section, parts)[option.name] = value
-            job = Job(kind.name, **parts)
+            job = build(kind, given)
             if alone:
                 _spare_pandas()
             result = job.run()
@@ -227,6 +222,15 @@ def verb(
         return function
 
     return made
+
+
+def build(kind: Kind, given: Mapping[Option, Any]) -> Any:
+    from discreet.jobs import Job
+
+    parts: dict[str, Any] = {"parameters": {}, "outputs": {}}
+    for option, value in given.items():
+        parts.get(option.section, parts)[option.name] = value
+    return Job(kind.name, **parts)
 
 
 def _variable(option: Option) -> str:

@@ -115,7 +115,6 @@ def digest_of_reports(path: Path) -> str:
 
 
 def _promise_beside(path: Path) -> Guarantee | None:
-    """Return the guarantee next to a table."""
     try:
         return Guarantee.from_json(promise_place(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, DiscreetError):
@@ -227,13 +226,13 @@ def _another(job: Job, name: str) -> str:
     return str(named)
 
 
-def keep(job: Job, made: Synopsis, *, charged: bool) -> None:
-    """Write a new release: at once if an account was ``charged``, otherwise when everything is made.
+def keep(job: Job, made: Synopsis, earlier: Synopsis | None, *, charged: bool) -> None:
+    """Write a release if it is new: at once if an account was ``charged``, otherwise when everything is made.
 
     A later failure must not lose a paid release, and must not leave an unpaid one behind.
     """
     place = job.places().get("release")
-    if place is not None and charged == ("account" in job.parameters):
+    if earlier is None and place is not None and charged == ("account" in job.parameters):
         made.save(place, overwrite=True)
 
 

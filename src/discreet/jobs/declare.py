@@ -330,7 +330,6 @@ def _for_jobs(each: Option, name: str, own: Option | None) -> Option:
 
 
 def must_give(option: Option) -> str:
-    """Return the words of an error about a required option."""
     text = option.help.removesuffix(".")
     return f"given: {text[:1].lower() if text[1:2].islower() or text[1:2] == ' ' else text[:1]}{text[1:]}"
 
@@ -414,7 +413,6 @@ def one_unit(kind: Kind, values: Mapping[str, Any]) -> None:
 
 
 def _flat(value: Any) -> Iterator[Any]:
-    """Go through the single values of lists and tables."""
     if isinstance(value, (dict, list)):
         for part in value.values() if isinstance(value, dict) else value:
             yield from _flat(part)

@@ -164,6 +164,13 @@ COLUMNS = option(
 )  # fmt: skip
 #: Ends every kind that makes a central release: the unit of privacy, the account, and the randomness.
 CENTRAL = (UNIT, PERSON, PERSON_ROWS, ACCOUNT, FRESH, OVERWRITE, YES_REALLY, SEED)
+#: Of tables whose large or small values are grouped.
+CODED = tuple(
+    option(name, "pairs", f"COLUMN=LIMIT: {which} values appear as one, such as {mark} {limit}.", {"age": limit},
+        expected="COLUMN=LIMIT, once per column, a number, date or time", arguments=(),
+        label=f"{name.capitalize()} coding")
+    for name, which, mark, limit in (("top", "larger", ">", 90), ("bottom", "smaller", "<", 18))
+)  # fmt: skip
 ORDER = option(
     "order", "text", "Order of the rows; input order is for tables that stay inside the organisation.", "shuffled",
     default="shuffled", choices=("shuffled", "input"),

@@ -38,7 +38,6 @@ SCREENS = ("data", "columns", "goal", "plan", "release", "evidence", "account")
 _OF_RELEASES = ("data", "release", "evidence")
 #: As the computer has it, or always light or dark.
 THEMES = ("", "light", "dark")
-_YEAR = 365 * 86400
 #: Fields of a form: six per column.
 _MOST_FIELDS = 40_000
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
@@ -216,7 +215,6 @@ class Studio:
         return self.refusal(request, t("frame.broken"), t("frame.broken_text"), 500)
 
     def words(self, request: Request) -> words.T:
-        """Return the texts in the language of a request."""
         return words.speaker(_language(request))
 
     async def _static(self, request: Request) -> Response:
@@ -234,7 +232,7 @@ class Studio:
                 "theme": theme.removeprefix("auto") if theme in (*THEMES, "auto") else None}  # fmt: skip
         for name, value in kept.items():
             if value is not None:
-                made.set_cookie(name, value, max_age=_YEAR, httponly=True, samesite="strict")
+                made.set_cookie(name, value, max_age=365 * 86400, httponly=True, samesite="strict")
         return made
 
 

@@ -28,8 +28,6 @@ _USUAL: dict[str, dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 #: Goals whose errors are numbers of people.
 PEOPLE = ("synopsis", "synthesize", "sketch")
-#: Assumed rows per person, if no number is given.
-_TENTH = 0.1
 
 
 @dataclass(frozen=True)
@@ -122,14 +120,14 @@ def _values(parameters: Mapping[str, Any], domain: Domain | None) -> int:
 
 
 def _rows_of_a_person(goal: str, domain: Domain | None, n: int, planned: Mapping[str, Any]) -> int:
-    """Return by how much noise grows because persons are hidden with several rows each."""
+    """Return by how much noise grows because persons are hidden with several rows each, by default all but a tenth."""
     unit = None if domain is None else domain.unit
     if not isinstance(unit, Person) or goal not in ("synopsis", "synthesize", "cluster"):
         return 1
     if unit.rows != "auto":
         return int(unit.rows)
     share = min(1.0, int(planned.get("persons") or max(1, n // 8)) / n)
-    return 1 if share >= 1 else max(1, math.ceil(math.log(_TENTH) / math.log1p(-share)))
+    return 1 if share >= 1 else max(1, math.ceil(math.log(0.1) / math.log1p(-share)))
 
 
 def counts_persons(parameters: Mapping[str, Any], domain: Domain | None) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 from discreet.core import PROMISE_ENDING, Domain, Option, write_whole
 from discreet.core.schema import is_address, read_address, table_place, write_toml
 from discreet.errors import DataSourceError, DiscreetError, SchemaError
-from discreet.jobs import Job, Kind
+from discreet.jobs import Job
 from discreet.jobs.kinds import KINDS
 from discreet.reporting import kind_of
 from discreet.studio.tables.heads import MOST_ROWS
@@ -56,9 +56,11 @@ def job_of(project: Project) -> Job:
         if not project.schema_file.is_file():
             raise SchemaError("columns: none is declared yet; declare them on the screen 'Columns'")
         columns = with_looks(project, Domain.from_toml(project.schema_file))
-    chosen = outputs_of(kind)
+    chosen = {o.name: str(o.example) for o in kind.outputs if o.required or o.shown or o.default}
+    if kind.name == "synthesize":
+        chosen["release"] = "synthetic.synopsis.parquet"  # the evidence is about the model behind the rows
     if kind.name == "cluster" and columns is None:  # they are found in a release, which is there already
-        chosen = {name: path for name, path in chosen.items() if name != "release"}
+        del chosen["release"]
     return Job(
         kind.name,
         data=data,
@@ -76,13 +78,6 @@ def with_looks(project: Project, columns: Domain) -> Domain:
         return columns
     told = tomllib.loads(columns.to_toml())
     return Domain.from_toml(write_toml({**told, "source": {**told.get("source", {}), "looked": MOST_ROWS}}))
-
-
-def outputs_of(kind: Kind) -> dict[str, str]:
-    named = {o.name: str(o.example) for o in kind.outputs if o.required or o.shown or o.default}
-    if kind.name == "synthesize":
-        named["release"] = "synthetic.synopsis.parquet"  # the evidence is about the model behind the rows
-    return named
 
 
 def handed(project: Project, job: Job, link: str = "") -> Handed:

@@ -105,12 +105,12 @@ def explained(t: T, term: Terms, language: str) -> Callable[..., Markup]:
 @cache
 def _said(language: str) -> tuple[re.Pattern[str], dict[str, str]]:
     """Return what finds the words of the glossary in a text, and which is which."""
-    ending = "_said"
+    texts = catalogue()
     names = {
-        form.casefold(): key.removeprefix("glossary.").removesuffix(ending)
-        for key, said in catalogue().items()
-        if key.startswith("glossary.") and key.endswith(ending)
-        for form in said[language].split("|")
+        form.casefold(): key.removeprefix("glossary.")
+        for key, word in texts.items()
+        if key.startswith("glossary.") and not key.endswith(("_text", "_said"))
+        for form in texts.get(f"{key}_said", word)[language].split("|")
     }
     longest = sorted(map(re.escape, names), key=len, reverse=True)
     return re.compile(rf"(?<![\w-])(?:{'|'.join(longest)})(?![\w-])", re.IGNORECASE), names

@@ -1,10 +1,12 @@
 """The job `anonymize`: release a table in which every row is indistinguishable from k - 1 others."""
 
+from dataclasses import replace
 from typing import Any
 
 from discreet.core import SURE_DELTA
-from discreet.jobs.declare import Kind, Speech
+from discreet.jobs.declare import Kind
 from discreet.jobs.options import (
+    CODED,
     FORM,
     LISTED,
     ORDER,
@@ -17,8 +19,6 @@ from discreet.jobs.options import (
     release,
 )
 
-_CELLS = ("density-tree", "mondrian", "generalization")
-
 
 def _together(job: Any) -> None:
     _sampled(job)
@@ -29,11 +29,8 @@ def _together(job: Any) -> None:
             expected = "left out: microaggregation publishes means"
             raise KIND.wrong(name, given[name], expected, ("method", "density-tree"))
     if given.get("bounds") and form == "sample":
-
-        def ways(say: Speech) -> str:
-            return f"used with {say('form', 'interval')} or center"
-
-        raise KIND.wrong("bounds", True, ways, ("form", "interval"))
+        fix = ("form", "interval")
+        raise KIND.wrong("bounds", True, lambda say: f"used with {say(*fix)} or center", fix)
     if "history" in given and means:
         expected = "used with a method that publishes groups of values"
         raise KIND.wrong("history", given["history"], expected, ("method", "density-tree"))
@@ -97,12 +94,7 @@ KIND = Kind(
             above=0, high=0.9, methods=("generalization",), arguments=(), label="Sample rows first"),
         option("delta", "number", "The delta of that epsilon.", 1e-6, default=1e-6, above=0, high=SURE_DELTA,
             methods=("generalization",), arguments=()),
-        option("top", "pairs", "COLUMN=LIMIT: larger values appear as one, such as > 90.", {"age": 90},
-            expected="COLUMN=LIMIT, once per column, a number, date or time", methods=_CELLS, arguments=(),
-            label="Top coding"),
-        option("bottom", "pairs", "COLUMN=LIMIT: smaller values appear as one, such as < 18.", {"age": 18},
-            expected="COLUMN=LIMIT, once per column, a number, date or time", methods=_CELLS, arguments=(),
-            label="Bottom coding"),
+        *(replace(each, methods=("density-tree", "mondrian", "generalization")) for each in CODED),
         option("form", "text", "How a group is written: its interval, its centre, or sampled values.", "interval",
             default="interval", choices=("interval", "center", "sample"), arguments=("output",), label="Form"),
         option("bounds", "flag", "Write lower and upper bounds as two columns, instead of intervals.", True,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from discreet.jobs.declare import Kind
-from discreet.jobs.options import FORM, LISTED, ORDER, PROMISE, REPORT, SEED, TABLE, change, option, release
+from discreet.jobs.options import CODED, FORM, LISTED, ORDER, PROMISE, REPORT, SEED, TABLE, change, option, release
 
 KIND = Kind(
     name="mask",
@@ -30,10 +30,7 @@ KIND = Kind(
             expected="COLUMN=GROUP, once per quasi-identifier"),
         change("sensitive", takes=("names",), label="Sensitive columns"),
         change("keep", takes=("list",), label="Columns to keep"),
-        option("top", "pairs", "COLUMN=LIMIT: larger values appear as one, such as > 90.", {"age": 90},
-            expected="COLUMN=LIMIT, once per column, a number, date or time", methods=("coding",), arguments=()),
-        option("bottom", "pairs", "COLUMN=LIMIT: smaller values appear as one, such as < 18.", {"age": 18},
-            expected="COLUMN=LIMIT, once per column, a number, date or time", methods=("coding",), arguments=()),
+        *(replace(each, methods=("coding",)) for each in CODED),
         ORDER,
         *FORM,
         *LISTED,

@@ -35,7 +35,6 @@ from discreet.synopses import CenterSynopsis, ModelSynopsis, Synopsis
 
 #: Columns that are guessed in turn where none is declared sensitive, and rows drawn from a model.
 _MOST_SECRETS, _MOST_DRAWN = 8, 20_000
-_NOTE = "Made from raw records: not for publication."
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,8 @@ def run(job: Job) -> JobResult:
     listed = [name for name, (_, kinds, _) in ATTACKS.items() if target.kind in ("", *kinds) and asked in (None, name)]
     lacking = {name: why for name in listed if (why := _lacks(job, target, name))}
     facts: dict[str, Any] = {
-        "format": "discreet.attack", "format_version": 1, "release": target.called, "private": False, "note": _NOTE,
+        "format": "discreet.attack", "format_version": 1, "release": target.called, "private": False,
+        "note": "Made from raw records: not for publication.",
         "applicable": [{"attack": n, "question": ATTACKS[n][0], "needs": lacking.get(n, "")} for n in listed],
         "none": target.reason, "attacks": [],
     }  # fmt: skip
@@ -101,9 +101,6 @@ def _lacks(job: Job, target: _Target, name: str) -> str:
     if name == "linkability" and target.domain is not None and len(_known(job, target)) < 2:
         return "needs two columns that an attacker may know (--known)"
     return ""
-
-
-# ---- recognition
 
 
 def _recognised(job: Job) -> _Target:
@@ -161,9 +158,6 @@ def _law(columns: Domain, rate: float, radius: float, scaling: Mapping[str, Any]
     plain = Domain({c.name: (c.low, c.high) for c in columns})
     how = scaling.get("matrix", scaling.get("units", "box"))
     return metric.NDLaplace(epsilon=rate * radius, radius=radius, domain=plain, scaling=how)
-
-
-# ---- attacks
 
 
 def _source(job: Job, name: str) -> Any:

@@ -26,8 +26,6 @@ from discreet.jobs.job import Job, JobResult
 from discreet.local import OwnOracle
 from discreet.reporting import examine
 
-# ---- mechanisms
-
 
 def names() -> list[tuple[str, str, str]]:
     """Return every audited name with its claim and its inputs."""

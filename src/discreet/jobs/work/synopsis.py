@@ -58,11 +58,9 @@ def _synopsis(job: Job) -> JobResult:
     places = job.places()
     earlier = repeated(job)
     made: Synopsis = estimator(job).fit(job.read_table()).synopsis_ if earlier is None else earlier
-    if earlier is None:
-        keep(job, made, charged=True)
+    keep(job, made, earlier, charged=True)
     found = cluster_synopsis(made, job.parameters["n_clusters"]) if "centers" in places else None
-    if earlier is None:
-        keep(job, made, charged=False)
+    keep(job, made, earlier, charged=False)
     files = {"release": places["release"]}
     told = {**figures(made, places["release"]), **standing(job, made.digest, earlier is not None)}
     clusters = None
@@ -88,8 +86,7 @@ def _cluster(job: Job) -> JobResult:
             made = model.synopsis_
         else:
             made = estimator(job).release(job.read_table()) if earlier is None else earlier
-        if earlier is None:
-            keep(job, made, charged=True)
+        keep(job, made, earlier, charged=True)
         if model is None:
             passed = {k: v for k, v in given.items() if k in ("refine", "n_init", "scale", "max_clusters")}
             found = _found(made, job, given["n_clusters"], {**passed, "columns": made.domain.names})
@@ -99,8 +96,7 @@ def _cluster(job: Job) -> JobResult:
                 std_errors=model.cluster_std_errors_, may_be_noise=model.cluster_may_be_noise_,
                 suggestion=model.suggestion_,
             )  # fmt: skip
-        if earlier is None:
-            keep(job, made, charged=False)
+        keep(job, made, earlier, charged=False)
     table = write_centers(made, found, places.get("centers"))
     files: dict[str, Path] = {name: places[name] for name in ("centers", "release") if name in places}
     told = {**cluster_figures(made, found, places.get("centers")), **standing(job, made.digest, earlier is not None)}

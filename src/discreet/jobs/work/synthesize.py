@@ -19,15 +19,13 @@ def run(job: Job) -> JobResult:
     places = job.places()
     earlier = repeated(job)
     made: Synopsis = synopsis.estimator(job).fit(job.read_table()).synopsis_ if earlier is None else earlier
-    if earlier is None:
-        keep(job, made, charged=True)
+    keep(job, made, earlier, charged=True)
     stage("sampling")
     # Post-processing: rows are a function of the published synopsis, so the same release always gives the same file.
     rows = made.sample(
         job.parameters.get("n"), rng=job.parameters.get("seed", int(made.digest.removeprefix("sha256:"), 16))
     )
-    if earlier is None:
-        keep(job, made, charged=False)
+    keep(job, made, earlier, charged=False)
     account, target = account_of(job), places["table"]
 
     def book(sealed: Guarantee) -> None:

@@ -21,9 +21,6 @@ from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.files import finish
 from discreet.reporting import kind_of
 
-#: Options of the release, not of the groups.
-_OF_RELEASE = ("output", "order", "history")
-
 
 def run(job: Job) -> JobResult:
     return {"risk": _risk, "mask": _mask}.get(job.kind, _anonymize)(job)
@@ -45,7 +42,7 @@ def check(job: Job) -> None:
 
 def _model(job: Job) -> Any:
     given = job.declared.arguments(job.parameters)
-    for name in _OF_RELEASE:
+    for name in ("output", "order", "history"):  # of the release, not of the groups
         given.pop(name, None)
     if "hierarchies" in given:
         files = given["hierarchies"].items()

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 #: Outputs that are tables, and so are CSV or Parquet as the steward likes.
 _TABLES = {"synthesize": "table", "anonymize": "release", "perturb": "release", "cluster": "centers",
     "sketch": "estimates"}  # fmt: skip
-#: Jobs of projects as they were last read: hundreds of columns take a while.
-_KNOWN: dict[str, tuple[object, Job, str]] = {}
-_MOST_KNOWN = 8
 _UNANSWERED = "data: there are releases about people of the same column; say under 'Data' if this is a later version"
 
 
@@ -62,8 +59,8 @@ def offer_of(workspace: Workspace, project: Project, form: str = "csv") -> Offer
     runs = runs_of(project)
     number = 1 + max((run.number for run in runs), default=0)
     try:
-        job, digest = _said(project)
-        job = _job(project, job, form)
+        said = job_of(project)
+        job = _job(project, said, form)
         earlier = len(history_of(project).entries) if "history" in job.parameters else 0
     except DiscreetError as error:
         return Offer(None, str(error), number)
@@ -77,7 +74,7 @@ def offer_of(workspace: Workspace, project: Project, form: str = "csv") -> Offer
             charge = replace(charge, refused=why)
     except DiscreetError as error:
         return Offer(None, str(error), number, where="account")
-    digest = hashlib.sha256(f"{digest}\n{earlier}".encode()).hexdigest()
+    digest = _digest(f"{_digest(said.to_toml())}\n{earlier}")
     same = next(
         (run for run in runs if run.state == "done" and not run.status["never"] and run.asked.get("digest") == digest),
         None,
@@ -90,23 +87,13 @@ def offer_of(workspace: Workspace, project: Project, form: str = "csv") -> Offer
 def next_job(project: Project) -> Handed:
     """Return the file of the job that would be run next, with the earlier releases it is checked with."""
     try:
-        job = _job(project, _said(project)[0], "csv")
-        return handed(project, job, f"/p/{project.id}/job.toml")
+        return handed(project, _job(project, job_of(project), "csv"), f"/p/{project.id}/job.toml")
     except DiscreetError as error:
         return Handed("", str(error))
 
 
-def _said(project: Project) -> tuple[Job, str]:
-    """Return the job of a project and the digest of its file; read again only when something was said since."""
-    schema = project.schema_file
-    stamp = (repr(project), project.seen, schema.stat().st_mtime_ns if schema.is_file() else 0)
-    if project.id not in _KNOWN or _KNOWN[project.id][0] != stamp:
-        job = job_of(project)
-        digest = hashlib.sha256(job.to_toml().encode()).hexdigest()
-        while len(_KNOWN) >= _MOST_KNOWN:
-            _KNOWN.pop(next(iter(_KNOWN)), None)
-        _KNOWN[project.id] = (stamp, job, digest)
-    return _KNOWN[project.id][1:]
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _job(project: Project, job: Job, form: str) -> Job:

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from discreet.accounts import Account
-from discreet.core import Domain, Guarantee, Person
+from discreet.core import Domain, Person
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.studio.app import Studio, Visit, answers
 from discreet.studio.jobs import job_of
@@ -187,20 +187,16 @@ def close(visit: Visit) -> Response:
 
 @answers("/p/{project}/account/book", "POST")
 def book(visit: Visit) -> Response:
+    from discreet.synopses import promise_of
+
     account, asked = _account(visit), (visit.text("project"), visit.text("number"))
     for other, run in of_table(visit.studio.workspace, visit.project):
         if (other.id, str(run.number)) == asked and run.state == "done" and _uncounted(run, account):
-            account.add(_promise_of(run))
+            promise = promise_of(run.path("release")) if "release" in run.files else None
+            if promise is None:
+                raise DataSourceError(f"run {run.number}: the synopsis was not kept, so its price cannot be booked")
+            account.add(promise)
     return visit.to("account")
-
-
-def _promise_of(run: Run) -> Guarantee:
-    from discreet.synopses import promise_of
-
-    found = promise_of(run.path("release")) if "release" in run.files else None
-    if found is None:
-        raise DataSourceError(f"run {run.number}: the synopsis was not kept, so its price cannot be booked")
-    return found
 
 
 @answers("/p/{project}/account/verify")

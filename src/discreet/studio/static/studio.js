@@ -2,10 +2,8 @@
 //   [data-back]        goes back in the history, so that what was typed into a refused form is still there
 //   .term              its explanation also opens while the pointer rests on it
 //   form[data-drop]    files dropped on it are put into its file field and sent
-//   [data-with=ID]     a slider and a number field that say the same
 //   [data-refresh=S]   an element with an id that is fetched again every S seconds, until it says no more
 //   form[data-busy]    its button says that work is going on
-//   select[data-send]  sends its form when it is changed
 "use strict";
 
 document.addEventListener("click", (event) => {
@@ -43,13 +41,6 @@ for (const form of document.querySelectorAll("form[data-drop]")) {
     if (event.dataTransfer.files.length) { field.files = event.dataTransfer.files; form.requestSubmit(); }
   });
 }
-
-document.addEventListener("input", (event) => {
-  const other = document.getElementById(event.target.dataset?.with ?? "");
-  if (other && other.value !== event.target.value) { other.value = event.target.value; other.dispatchEvent(new Event("input", { bubbles: true })); }
-});
-
-document.addEventListener("change", (event) => { if (event.target.matches("select[data-send], input[data-send]")) event.target.form.requestSubmit(); });
 
 document.addEventListener("submit", (event) => {
   const said = event.target.dataset.busy, button = event.submitter ?? event.target.querySelector("button:not([type=button])");

@@ -1,1 +1,0 @@
-from .every import KINDS as KINDS
