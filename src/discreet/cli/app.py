@@ -125,7 +125,7 @@ def main(args: Sequence[str] | None = None) -> None:
             if expected := unfit(text):
                 raise InvalidArgument("argument", text, expected)
         with warnings.catch_warnings():
-            warnings.showwarning = _Warned("delta = " if typed[:1] == ["run"] else "--delta ")
+            warnings.showwarning = _shown_once("delta = " if typed[:1] == ["run"] else "--delta ")
             command(args, prog_name="discreet")
     except SystemExit as ended:
         # Who reads the output left, as `head` does: 1 would be a verdict. Shells say 141 of such programs.
@@ -140,22 +140,19 @@ def main(args: Sequence[str] | None = None) -> None:
         _refuse(said, wrong)
 
 
-class _Warned:
-    """Shows each warning of this package once, as one sentence, in the spelling of the command line."""
+def _shown_once(delta: str) -> Any:
+    """Return what shows each warning of this package once, as one sentence, in the spelling of the command line."""
+    told: set[str] = set()
 
-    def __init__(self, delta: str) -> None:
-        self._delta = delta
-        self._told: set[str] = set()
-
-    def __call__(
-        self, message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: object, **__: object
-    ) -> None:
-        text = str(message).replace("try delta=", f"try {self._delta}")
+    def show(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: object) -> None:
+        text = str(message).replace("try delta=", f"try {delta}")
         if not issubclass(category, DiscreetWarning):
             sys.stderr.write(warnings.formatwarning(message, category, filename, lineno))
-        elif text not in self._told and not text.startswith("the number of rows cannot be told from zero"):
-            self._told.add(text)
+        elif text not in told and not text.startswith("the number of rows cannot be told from zero"):
+            told.add(text)
             warn([text])
+
+    return show
 
 
 def _refuse(why: str, code: int) -> None:

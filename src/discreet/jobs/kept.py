@@ -23,9 +23,11 @@ def kept(kind: str, ask: Callable[[], Sequence[Option]]) -> Sequence[Option]:
     if "numpy" in sys.modules:  # the estimators answer at once
         return ask()
     try:
-        file, state = cache_folder() / f"options-{kind}.txt", _state()
+        file = cache_folder() / f"options-{kind}.txt"
+        files = sorted(_files(os.path.dirname(os.path.dirname(__file__))))
     except (OSError, DiscreetError):  # no home, or files that cannot be looked at: an editor's, or those of an archive
         return ask()
+    state = hashlib.sha256(repr((__version__, files)).encode()).hexdigest()
     with suppress(OSError, ValueError, SyntaxError, TypeError):  # no file, or not one of ours
         first, _, text = file.read_text(encoding="utf-8").partition("\n")
         if first == state:
@@ -38,13 +40,8 @@ def kept(kind: str, ask: Callable[[], Sequence[Option]]) -> Sequence[Option]:
     return found
 
 
-def _state() -> str:
-    """Return a digest of the version and of the names, sizes and times of the package's files."""
-    files = sorted(_files(os.path.dirname(os.path.dirname(__file__))))
-    return hashlib.sha256(repr((__version__, files)).encode()).hexdigest()
-
-
 def _files(folder: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the names, sizes and times of the package's files."""
     for each in os.scandir(folder):
         if each.is_dir():
             yield from _files(each.path) if each.name != "__pycache__" else ()

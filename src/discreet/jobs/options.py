@@ -46,13 +46,11 @@ def data(takes: str, help: str, example: Any, **more: Any) -> Option:
 
 
 class Door(Protocol):
-    """A spelling of options."""
+    """A spelling of options: their names, and what to write to give a value."""
 
-    def name(self, option: Option) -> str:
-        """Return the name of an option."""
+    def name(self, option: Option) -> str: ...
 
-    def given(self, option: Option, value: Any) -> str:
-        """Return what to write to give a value."""
+    def given(self, option: Option, value: Any) -> str: ...
 
 
 class File:

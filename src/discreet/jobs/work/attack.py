@@ -179,17 +179,13 @@ def _known(job: Job, target: _Target) -> list[str]:
     return [name for name in found if name != secret]
 
 
-def _person(target: _Target, job: Job) -> str | None:
-    """Return the column of the original that says whose row it is."""
-    declared = [] if job.schema is None else persons(job.read_domain())
-    return next(iter(declared or (() if target.domain is None else persons(target.domain))), None)
-
-
 def _on_table(job: Job, target: _Target, name: str, stream: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
     original, control = _source(job, "against"), _source(job, "control")
     there = original.names if control is None else [n for n in original.names if n in control.names]
     known = [n for n in _known(job, target) if n in there]
-    person, options = _person(target, job), job.parameters
+    declared = [] if job.schema is None else persons(job.read_domain())
+    person = next(iter(declared or (() if target.domain is None else persons(target.domain))), None)
+    options = job.parameters
     more: dict[str, Any] = {"domain": target.domain, "random_state": stream}
     more |= {n: options[n] for n in ("attacks", "confidence") if n in options}
     more["person"] = person if person in original.names else None

@@ -33,7 +33,11 @@ def show(visit: Visit, status: int = 200, **said: Any) -> Response:
 def _content(studio: Studio, project: Project) -> dict[str, Any]:
     """Return all that the page shows; only accounts and folders of runs are read."""
     runs = list(of_table(studio.workspace, project))
-    account, broken = _opened(project)
+    account, broken = None, ""
+    try:
+        account = Account(project.account) if project.account else None
+    except DiscreetError as error:
+        broken = str(error)
     done = [(other, run) for other, run in runs if run.state == "done"]
     without = [(other, run) for other, run in done if not run.asked["price"]]
     content: dict[str, Any] = {
@@ -67,13 +71,6 @@ def _content(studio: Studio, project: Project) -> dict[str, Any]:
         "price": offer.charge if offer.charge and not offer.refused else None,
         "forgotten": forgotten(studio.workspace, project.account),
     }  # fmt: skip
-
-
-def _opened(project: Project) -> tuple[Account | None, str]:
-    try:
-        return (Account(project.account), "") if project.account else (None, "")
-    except DiscreetError as error:
-        return None, str(error)
 
 
 def _uncounted(run: Run, account: Account | None) -> bool:
