@@ -152,7 +152,7 @@ def test_private_clusters_with_their_number_suggested(chromium, axe, pictures, t
         choose(visit, "cluster", epsilon="2", n_clusters="auto", seed="7", about_rows="5000")
         release(visit, "clusters")
         shown = visit.tab.locator("main").inner_text()
-        assert "elbow speaks for" in shown
+        assert "elbow, which suggests" in shown
         assert "crosses: the centres that were found" in shown
         made = tmp_path / "studio" / visit.project / "runs" / "1" / "synopsis.parquet"
         assert again(visit, tmp_path / "again", "release") == digest_of(made)

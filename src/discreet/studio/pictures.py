@@ -78,24 +78,6 @@ def _ends(column: Any, usual: Any) -> Any:
     return [(i + 0.5, str(c)) for i, c in enumerate(column.categories) if i % step == 0]
 
 
-def groups(t: T, facts: dict[str, Any]) -> list[Picture]:
-    if (found := facts["release"].get("classes")) is None:
-        return []
-    labels = [t("results.n_rows", n=text.replace(" to ", "–")) for text in found["labels"]]
-    picture = svg.ranked(labels, found["counts"], title=t("results.groups"), axis=t("results.groups"))
-    return [(picture, t("results.group_sizes"))]
-
-
-def frequencies(t: T, facts: dict[str, Any]) -> list[Picture]:
-    if not (rows := facts["release"].get("frequencies")):
-        return []
-    names, values, low, high = ([row[key] for row in rows] for key in ("candidate", "count", "lower", "upper"))
-    picture = svg.ranked(
-        names, values, low, high, title=t("results.people"), axis=t("results.people"), form=whole
-    )  # fmt: skip
-    return [(picture, t("results.with_intervals", name=t("results.people")))]
-
-
 def moved(t: T, facts: dict[str, Any]) -> list[Picture]:
     """Draw how far the noise moves a point: the law of the distance, which is public. Raw points are not needed."""
     from scipy.special import gammainc, gammaincinv
@@ -117,18 +99,6 @@ def moved(t: T, facts: dict[str, Any]) -> list[Picture]:
     remap = told.get("remap", "none")
     text = t("results.moved_law", n=written(number(half, 3), t), unit=unit)
     return [(picture, text + ("" if remap == "none" else " " + t("results.before_remap")))]
-
-
-def number_of_clusters(t: T, facts: dict[str, Any]) -> list[Picture]:
-    said = (facts["release"].get("clusters") or {}).get("suggestion")
-    if not said:
-        return []
-    pictures = []
-    for vote, name, ks, heights, dot in clusters.votes(said):
-        label = t(f"results.vote_{name}")
-        picture = svg.curve(ks, heights, title=label, x=t("results.n_clusters"), y=label, dot=dot)
-        pictures.append((picture, t("results.speaks_for", name=label.partition(":")[0], n=said["votes"][vote])))
-    return pictures
 
 
 def attack(t: T, found: dict[str, Any]) -> list[Picture]:

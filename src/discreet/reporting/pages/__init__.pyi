@@ -34,5 +34,6 @@ from .report import contradictions as contradictions
 from .report import intervals as intervals
 from .report import marginal as marginal
 from .report import own_texts as own_texts
+from .report import sizes as sizes
 from .report import whole as whole
 from .report import worrying as worrying

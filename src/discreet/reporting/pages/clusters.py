@@ -1,6 +1,5 @@
 """Cluster centres on the page of a release, and the curves behind their number."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from discreet.reporting.pages import svg
@@ -58,23 +57,17 @@ def compared(found: dict[str, Any] | None) -> list[tuple[str, str, str]]:
 
 
 def _curves(said: dict[str, Any]) -> list[tuple[Any, str]]:
-    told = {name: words for _, name, words in _CURVES}
-    return [
-        (svg.curve(ks, heights, title=vote, x="number of clusters", y=f"{vote}: {told[name]}", dot=dot),
-         f"{vote}, which suggests {said['votes'][vote]}")
-        for vote, name, ks, heights, dot in votes(said)
-    ]  # fmt: skip
-
-
-def votes(said: dict[str, Any]) -> Iterator[tuple[str, str, list[int], list[float], Any]]:
-    """Yield the curves that support a number of clusters: vote, name, places, heights, and the chosen point."""
-    for vote, name, _ in _CURVES:
+    found = []
+    for vote, name, words in _CURVES:
         points = [(k, v) for k, v in enumerate(said["curves"][name], 1) if v is not None]
         if vote not in said["votes"] or len(points) < 2:
             continue
         least = min(v for _, v in points) if name == "bic" else 0.0
         ks, heights, chosen = [k for k, _ in points], [v - least for _, v in points], said["votes"][vote]
-        yield vote, name, ks, heights, (chosen, heights[ks.index(chosen)], str(chosen)) if chosen in ks else None
+        dot = (chosen, heights[ks.index(chosen)], str(chosen)) if chosen in ks else None
+        picture = svg.curve(ks, heights, title=vote, x="number of clusters", y=f"{vote}: {words}", dot=dot)
+        found.append((picture, f"{vote}, which suggests {chosen}"))
+    return found
 
 
 def marks(found: dict[str, Any] | None, columns: list[str]) -> list[tuple[Any, str]]:

@@ -465,7 +465,12 @@ def _charts(release: dict[str, Any]) -> Pictures:
         found.append((picture, f"{x} and {y}: density of rows by the noisy counts; grey is below zero{more}"))
     # A projection has no distributions of single columns.
     drawn = [] if "lifted" in release else release.get("marginals", [])[:_MOST_CHARTS]
-    found += [*counted.drawn(release.get("measured", ())), *map(marginal, drawn)]
+    return [*found, *counted.drawn(release.get("measured", ())), *map(marginal, drawn), *sizes(release)]
+
+
+def sizes(release: dict[str, Any]) -> Pictures:
+    """Draw the sizes of the groups of a table, and the frequencies that counts of reports estimate."""
+    found: Pictures = []
     if facts := release.get("classes"):
         picture = svg.ranked([f"{t} rows" for t in facts["labels"]], facts["counts"], title="groups", axis="groups")
         found.append((picture, "number of groups by size: people in small groups are easier to find"))

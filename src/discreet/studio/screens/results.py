@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from discreet.reporting.pages import marginal, own_texts, told
+from discreet.reporting.pages import marginal, own_texts, sizes, told
 from discreet.studio import pictures
 from discreet.studio.app import Visit, answers
 from discreet.studio.checks import in_one_group, passed_on
@@ -37,12 +37,13 @@ def shown(visit: Visit, release: Released) -> dict[str, Any]:
     picked = [name for name in asked.getlist("show") if name in names][:_MOST_PICKED]
     start = _whole(asked.get("from", ""), len(names))
     some = [m for m in marginals if m["column"] in picked] or marginals[start : start + pictures.MOST]
+    centers = told(facts["release"].get("clusters"))
     made |= {
         "names": names, "picked": picked, "start": start, "most": pictures.MOST,
         "columns": drawn([marginal(found) for found in some]),
-        "groups": drawn(pictures.groups(t, facts) + pictures.frequencies(t, facts)),
+        "groups": drawn(sizes(facts["release"])),
         "moved": drawn(pictures.moved(t, facts)),
-        "clusters": told(facts["release"].get("clusters")), "votes": drawn(pictures.number_of_clusters(t, facts)),
+        "clusters": centers, "votes": drawn(centers["curves"] if centers else []),
         "reached": _reached(facts), "first_rows": facts["release"].get("first_rows"),
         "kept": passed_on(facts), "one_group": in_one_group(facts),
         "earlier": earlier_of(project, release),
