@@ -18,7 +18,7 @@ from discreet.engines import examine
 from discreet.errors import DataSourceError, DiscreetError, SchemaError
 from discreet.studio.app import Visit, answers
 from discreet.studio.schema import Fault, Sheet
-from discreet.studio.schema.typed import CHOICES, FIELDS, LONGEST, MOST_LISTED, UNUSED, kind_of, texts_of
+from discreet.studio.schema.typed import CHOICES, FIELDS, LONGEST, MOST_LISTED, kind_of, texts_of
 from discreet.studio.words import T
 from discreet.studio.workspace import Project
 
@@ -249,7 +249,7 @@ def _table(
     done = query.get("done", "")
     return visit.page(
         "columns.html", 422 if faults else 200, screen="columns", rows=rows, find=find,
-        only=query.get("only", ""), choices=CHOICES, unused=UNUSED, waiting=sorted(waiting, key=sheet.order.index),
+        only=query.get("only", ""), choices=CHOICES, waiting=sorted(waiting, key=sheet.order.index),
         total=len(sheet.columns), left_out=len(sheet.unused), first=first,
         first_place=f"/p/{visit.project.id}/columns/one?{urlencode({'name': first})}" if first else "", offers=offers,
         problem=problem, absent=sheet.absent, unit=sheet.unit, person_rows=sheet.rows, persons=sheet.persons,

@@ -127,5 +127,4 @@ def _reached(facts: dict[str, Any]) -> dict[str, Any] | None:
         "released": facts["release"]["rows"], "suppressed": parameters.get("suppressed", 0),
         "before": parameters.get("left_out_published_before", 0),
         "dropped": parameters.get("dropped_for_missing_values", 0),
-        "risk": facts["release"].get("risk"),
     }  # fmt: skip
