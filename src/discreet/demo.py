@@ -36,6 +36,7 @@ class DemoResult:
 
     @property
     def guarantee(self) -> Guarantee:
+        """Return the guarantee of the release."""
         return self.synopsis.guarantee
 
     @property
@@ -44,6 +45,7 @@ class DemoResult:
         return self.nicv_private / self.nicv_plain
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
         names = ("rows", "clusters", "nicv_private", "nicv_plain", "ratio")
         return {
             **{name: getattr(self, name) for name in names},

@@ -363,6 +363,7 @@ def _rare_error(epsilon: float, values: int, n: int) -> float:
 
 
 def _count_error(epsilon: float) -> float:
+    """Return the standard error of a noisy count."""
     return math.sqrt(DiscreteLaplace(1 / Fraction(repr(epsilon))).variance)
 
 

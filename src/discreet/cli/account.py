@@ -101,10 +101,12 @@ def show(*, file: Path, delta: float | None) -> Iterator[Any]:
 
 
 def _short(digest: str | None) -> str:
+    """Return the first digits of a digest; ``--json`` has all."""
     return "" if digest is None else digest.removeprefix("sha256:")[:10]
 
 
 def _show_sums(found: Any, together: str = "") -> None:
+    """Show the sums of all entries."""
     spent = f"{found.currency} {found.spent:.6g} of {found.total:.6g}"
     if found.currency == "epsilon" and found.delta:
         spent += f", delta {found.delta_spent:.3g} of {found.delta:.3g}"

@@ -10,6 +10,7 @@ _MOST = 40
 
 
 def show(result: Any) -> None:
+    """Show an answer."""
     found, told = result.artifact, result.figures
     if told["std_error"] is None:
         why = escape(found.note[0].upper() + found.note[1:])
@@ -42,6 +43,7 @@ def show(result: Any) -> None:
 
 
 def _show_groups(groups: Any, level: float) -> None:
+    """Show the first groups, and the number of the others."""
     figures = ("std_error", "noise_error", "evenness_error", "model_error", "low", "high")
     places = [n for n in groups.column_names if n not in figures]
     rows, shown = [], groups.slice(0, _MOST).to_pylist()

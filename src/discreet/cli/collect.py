@@ -311,6 +311,7 @@ def create(*, file: Path | None, data: Path, store: str | None, **given: Any) ->
 
 
 def _shuffle(data: Path, *, shuffler: str | None, honest: int | None, **given: Any) -> Any:
+    """Return how reports are mixed; None without a shuffler."""
     from discreet.collector import sealing_keys
     from discreet.local import Shuffle
 

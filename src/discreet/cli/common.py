@@ -41,6 +41,7 @@ class Group(Untyped, TyperGroup):
 
 
 def group(name: str, help: str, within: typer.Typer | None = None, **more: Any) -> typer.Typer:
+    """Return a group of verbs."""
     settings = {"no_args_is_help": True, "rich_markup_mode": "rich", "cls": Group, **more}
     made = typer.Typer(name=name, help=help, **settings)
     if within is not None:
@@ -56,6 +57,7 @@ app = group(
 
 
 def echo(facts: Any) -> None:
+    """Print plain data as JSON."""
     typer.echo(json.dumps(facts, ensure_ascii=False, default=str))
 
 
@@ -71,6 +73,7 @@ def printing() -> Iterator[None]:
 
 
 def epilog(*examples: str, failed: str = "", usage: int = 2) -> str:
+    """Return the end of a help text: examples, then exit codes."""
     lines = [_broken(f"Example:  discreet {escape(example)}") for example in examples]
     codes = f"Exit codes: 0 done, {f'1 {failed}, ' if failed else ''}{usage} bad usage or input."
     return "\n\n".join([*lines, codes])
@@ -125,11 +128,13 @@ def working(what: str, *, as_json: bool = False) -> Iterator[None]:
 
 
 def warn_if_seeded(seeded: bool) -> None:
+    """Warn that a repeatable result must not be published."""
     if seeded:
         console.print("\n[bold red]Seeded: anyone with the seed can remove the noise. Do not publish the result.[/]")
 
 
 def warn(messages: Sequence[str]) -> None:
+    """Print warnings on the error stream."""
     for text in messages:
         Console(stderr=True).print(f"[bold yellow]Warning:[/] {escape(text)}.", highlight=False, soft_wrap=True)
 
@@ -166,6 +171,7 @@ def show_promise(guarantee: Any, *, ledger: bool = True) -> None:
 
 
 def show_files(*paths: Any) -> None:
+    """Name written files."""
     for path in paths:
         if path is not None:
             console.print(f"[bold]File[/] [cyan]{escape(str(path))}[/]", soft_wrap=True)
@@ -195,6 +201,7 @@ def show_account(figures: Any) -> None:
 
 
 def preview(table: Any) -> None:
+    """Show the first rows of a released table."""
     head = table.slice(0, 6)
     rows = [
         ["" if v is None else f"{v:.6g}" if isinstance(v, float) else str(v) for v in row.values()]
@@ -204,6 +211,7 @@ def preview(table: Any) -> None:
 
 
 def measures(title: str, rows: Any) -> None:
+    """Show measures with their values and meanings."""
     show_table(title, ("measure", "value", "meaning"), rows, right=("value",), prose=("measure", "meaning"))
 
 

@@ -20,11 +20,13 @@ _NOT_CHECKABLE, _NOT_APPLICABLE = "not checkable", "does not apply"
 
 
 def show(result: Any) -> None:
+    """Show the checks of a file, or the runs of a mechanism."""
     (_mechanism if result.job.data is None else _artifact)(result.artifact)
     show_files(*result.files.values())
 
 
 def show_compared(result: Any) -> None:
+    """Show the comparison of a release with the raw table, and which columns it leaves out."""
     show_report(result)
     for left in result.figures.get("comparison", {}).get("left_out", ()):
         console.print(f"[bold]Left out.[/] {escape(left['column'])}: {escape(left['reason'])}.", highlight=False)

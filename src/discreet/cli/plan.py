@@ -13,6 +13,7 @@ _STEPS = "▁▂▃▄▅▆▇█"
 
 
 def show(result: Any) -> None:
+    """Show one table per question."""
     from discreet.reporting.pages import UNITS, needed, percent, shown_bounds
 
     found, given = result.artifact, result.job.parameters

@@ -12,6 +12,7 @@ sketch = group("sketch", "Local privacy: randomise values on devices, count the 
 
 
 def show(result: Any) -> None:
+    """Show the reports."""
     from discreet.jobs.work import spelling
 
     figures, made = result.figures, result.more
@@ -28,6 +29,7 @@ def show(result: Any) -> None:
 
 
 def show_counts(result: Any) -> None:
+    """Show the number of reports."""
     counts = result.artifact
     console.print(
         f"[bold]Counts.[/] {counted(counts.n, 'report')} of [cyan]{escape(counts.mechanism.NAME)}[/]"
@@ -39,6 +41,7 @@ def show_counts(result: Any) -> None:
 
 
 def show_estimates(result: Any) -> None:
+    """Show the most frequent values, or a mean or distribution."""
     found, top = result.artifact, result.job.parameters.get("top", 20)
     output, plot = (result.files.get(name) for name in ("estimates", "plot"))
     if not hasattr(found, "candidates"):
@@ -76,6 +79,7 @@ def show_bitmap(result: Any) -> None:
 
 
 def show_overlap(result: Any) -> None:
+    """Show how many items are in which bitmaps."""
     rows = [
         [r["question"], f"{r['count']:,.0f}", f"{r['std_error']:,.0f}", ends_of(r["lower"], r["upper"])]
         for r in result.figures["answers"]
@@ -87,6 +91,7 @@ def show_overlap(result: Any) -> None:
 
 
 def show_plan(result: Any) -> None:
+    """Show the mechanisms, best first."""
     found, given = result.artifact, result.job.parameters
     what = f"{given['domain_size']:,} values" if "domain_size" in given else "a number"
     title = f"epsilon {given['epsilon']:g}, {what}, {given['reports']:,} reports: best first"
@@ -113,6 +118,7 @@ def show_plan(result: Any) -> None:
 
 
 def _tell_numbers(found: Any, output: Path | None, plot: Path | None) -> None:
+    """Print a mean, or the quartiles of a distribution."""
     if hasattr(found, "quantile"):
         quarters = ", ".join(f"{x:.4g}" for x in found.quantile([0.25, 0.5, 0.75]))
         console.print(

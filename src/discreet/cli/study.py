@@ -21,6 +21,7 @@ class StudyVerbs(Group):
 
     @property  # type: ignore[override]
     def commands(self) -> dict[str, Any]:
+        """Return the verbs by name; loaded on first use."""
         if self._found is None:
             from importlib.metadata import entry_points
 

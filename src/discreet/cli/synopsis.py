@@ -10,6 +10,7 @@ from discreet.core import counted
 
 
 def show(result: Any) -> None:
+    """Show a synopsis."""
     from discreet.jobs.work import summary
 
     made = result.artifact
@@ -41,6 +42,7 @@ def _show_counted(made: Any) -> None:
 
 
 def show_rows(result: Any) -> None:
+    """Show synthetic rows and the marginals behind them."""
     from discreet.synopses.queries import rows_text
 
     made, told = result.artifact, result.figures
@@ -60,6 +62,7 @@ def show_rows(result: Any) -> None:
 
 
 def show_clusters(result: Any) -> None:
+    """Show the centres."""
     from discreet.jobs.work import unlisted_rows, weighed
 
     made, (found, table) = result.artifact, result.more

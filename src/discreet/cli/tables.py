@@ -26,6 +26,7 @@ from discreet.jobs import option
 
 
 def show_anonymous(result: Any) -> None:
+    """Show the guarantee, the groups, and the first rows of an anonymous table."""
     release = result.artifact
     show_promise(release.guarantee)
     if release.guarantee.model == "central":
@@ -164,6 +165,7 @@ def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any
 
 
 def show_masked(result: Any) -> None:
+    """Show that a masking promises nothing, what was measured, and the first rows."""
     show_promise(result.guarantee)
     linked = result.figures["linked"]
     console.print(f"[bold]Table.[/] {counted(result.figures['rows'], 'row')}", highlight=False)
@@ -181,6 +183,7 @@ def show_masked(result: Any) -> None:
 
 
 def show_perturbed(result: Any) -> None:
+    """Show the guarantee, its meaning, and the first rows of a noisy table."""
     from discreet.jobs.work import distances
     from discreet.metric import MISSING_VALUES
 
@@ -204,6 +207,7 @@ def _files(result: Any) -> None:
 
 
 def show_risk(result: Any) -> None:
+    """Show which requirements are not met, then the risk of a table."""
     for line in result.more:
         console.print(f"[bold red]Not met:[/] {escape(line)}")
     required = result.job.parameters.get("require")
@@ -217,6 +221,7 @@ def show_risk(result: Any) -> None:
 
 
 def show_attack(result: Any) -> None:
+    """List the attacks on a release, or show their results."""
     facts = result.figures
     lacking = [each for each in facts["applicable"] if each["needs"]]
     if result.job.parameters.get("list"):
@@ -240,6 +245,7 @@ def show_attack(result: Any) -> None:
 
 
 def show_report(result: Any) -> None:
+    """Show the guarantee, and where the page is."""
     from discreet.reporting import translated
 
     facts, language = result.figures, result.job.parameters.get("language", "en")

@@ -137,6 +137,7 @@ class _NoPandas:
 
     @staticmethod
     def find_spec(name: str, *_: Any) -> None:
+        """Answer the import system."""
         if name == "pandas":
             raise ModuleNotFoundError(name)
 
@@ -154,6 +155,7 @@ def _spare_pandas() -> None:
 
 
 def _given(kind: Kind, by_name: Mapping[str, Option], typed: Mapping[str, Any]) -> dict[Option, Any]:
+    """Return the options that were typed, as values."""
     given = {}
     for name, value in typed.items():
         if name in by_name and value not in (None, []):
@@ -166,6 +168,8 @@ def _given(kind: Kind, by_name: Mapping[str, Option], typed: Mapping[str, Any]) 
 
 
 def add(app: typer.Typer, kind: Kind, show: Callable[[Any], None], extra: Mapping[str, Any] | None = None) -> None:
+    """Add the verb of a kind of job."""
+
     def act(given: dict[Option, Any], as_json: bool) -> None:
         look.look(list(given.items()))
         with working(f"{kind.summary[0].upper()}{kind.summary[1:]} ...", as_json=as_json):
@@ -225,6 +229,7 @@ def verb(
 
 
 def build(kind: Kind, given: Mapping[Option, Any]) -> Any:
+    """Build a job."""
     from discreet.jobs import Job
 
     parts: dict[str, Any] = {"parameters": {}, "outputs": {}}
@@ -266,6 +271,7 @@ def _panel(option: Option) -> str:
 
 
 def sentence(option: Option) -> str:
+    """Return the help of an option on a command line."""
     more = ["required"] if option.required else []
     if SHELL.metavar(option) == option.name.upper() and option.choices:
         more.append(f"one of {', '.join(option.choices)}")

@@ -189,6 +189,7 @@ def read_apart(reports: Mapping[int, int], minimum: int) -> set[int]:
 
 
 def starts(task: Task, period: int) -> str:
+    """Return the start of a period in UTC."""
     begun = datetime.fromisoformat(task.opens).astimezone(UTC) + timedelta(seconds=period * task.period)
     return begun.strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -238,6 +239,7 @@ def numbers(facts: dict[str, Any]) -> list[tuple[str, float, float | None, float
 
 
 def numbers_table(facts: dict[str, Any]) -> list[list[str]]:
+    """Return the same as text."""
     return [
         [name, short(value), "not known" if low is None else f"{short(low)} to {short(high)}"]
         for name, value, low, high in numbers(facts)

@@ -82,14 +82,17 @@ def is_bool(value: object) -> bool:
 
 
 def is_whole(value: object) -> TypeGuard[Integral]:
+    """Return whether a value is a whole number by type."""
     return isinstance(value, Integral) and not is_bool(value)
 
 
 def is_real(value: object) -> TypeGuard[Real | Decimal]:
+    """Return whether a value is a number by type."""
     return isinstance(value, (Real, Decimal)) and not is_bool(value)
 
 
 def positive(name: str, value: object, *, fix: str = "") -> Fraction:
+    """Check for a positive finite number; exact."""
     fix = fix or meant(name, value, "1.0", lambda x: x > 0)
     number = exact(name, value, "a positive finite number", fix)
     if number <= 0:
@@ -153,6 +156,7 @@ def warn_of_delta(share: Fraction, rows: object = None) -> None:
 
 
 def finite(name: str, value: object, *, fix: str = "") -> float:
+    """Check for a finite real number; a float."""
     if not is_real(value):
         raise InvalidType(name, value, "a finite number", fix or f"{name}=1.0")
     number = _number(value)
@@ -162,6 +166,7 @@ def finite(name: str, value: object, *, fix: str = "") -> float:
 
 
 def whole(name: str, value: object, *, low: int = 0, high: int | None = None, fix: str = "") -> int:
+    """Check for a whole number in ``low..high``."""
     fix = fix or f"{name}={_nearest_whole(value, low, high)}"
     expected = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
     if not is_whole(value):
@@ -199,6 +204,7 @@ def delta_share(value: object, fix: str = "delta=1e-6") -> Fraction:
 
 
 def choice(name: str, value: object, options: Sequence[T], *, fix: str = "") -> T:
+    """Check for one of the named options."""
     for option in options:
         if isinstance(value, type(option)) and value == option:
             return option

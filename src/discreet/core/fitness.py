@@ -97,11 +97,13 @@ class Fitness(Told):
             yield f"by {kind} \0mostly {middle}" + (f" ({', '.join(more)})" if more else "")
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the line and the errors as plain data; None for what is not known."""
         errors = [[float(error) if error == error else None for error in row] for row in self.errors]
         return {"line": str(self), "columns": list(self.columns), "errors": errors, "assumed": self.assumed.tolist()}
 
 
 def error_percent(error: float) -> str:
+    """Write the error of counts in percent, rounded up."""
     return f"{at_most(100 * error, 1) if error < 0.01 else math.ceil(100 * error - 1e-9)} %"
 
 

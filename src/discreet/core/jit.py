@@ -167,6 +167,7 @@ class _Kept:
         return Path(self.cache_path, f"{self._name}.{hashlib.sha256(facts.encode()).hexdigest()[:24]}.nbc")
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return kept code, or None."""
         with suppress(*_UNUSABLE):
             from numba.core.compiler import CompileResult
             from numba.core.runtime import rtsys
@@ -179,6 +180,7 @@ class _Kept:
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep code if there is room."""
         with suppress(*_UNUSABLE):
             from numba.core.serialize import dumps
 
@@ -197,6 +199,7 @@ class _Reader(pickle.Unpickler):
     """Reads machine code without importing the modules of Numba that it was compiled from."""
 
     def find_class(self, module: str, name: str) -> Any:
+        """Return what a name in the file stands for."""
         return _environment if name == "_rebuild_env" else super().find_class(module, name)
 
 

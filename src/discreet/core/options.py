@@ -109,10 +109,12 @@ class Option:
 
     @property
     def flag(self) -> str:
+        """Return its name on a command line."""
         return f"--{(self.shell or self.name).replace('_', '-')}"
 
     @property
     def title(self) -> str:
+        """Return a short title for forms."""
         words = self.name.replace("_", " ")
         return self.label or words[:1].upper() + words[1:]
 
@@ -124,9 +126,11 @@ class Option:
 
     @property
     def reads(self) -> bool:
+        """Return whether it names files to read."""
         return bool(set(self.takes) & set(FILE_TYPES))
 
     def within(self, number: float | Fraction) -> bool:
+        """Return whether a number lies inside the bounds."""
         if "budget" in self.takes:
             return 0 < number <= LARGEST_BUDGET or number == math.inf
         bounded = "number" in self.takes or any(bound is not None for bound in (self.low, self.above))
@@ -140,6 +144,7 @@ class Option:
         )
 
     def bounds(self, *, python: bool = True) -> str:
+        """Describe the accepted numbers."""
         if "budget" in self.takes:
             return f"a positive finite number (or {'math.inf' if python else 'inf'} for a run without privacy)"
         thing = "a whole number" if {"whole", "whole pairs"} & set(self.takes) else "a number"

@@ -46,6 +46,7 @@ Progress = Callable[[int, int | None], None]
 
 
 def data_folder() -> Path | None:
+    """Return the data folder, if there is one."""
     named, here = os.path.expanduser(os.environ.get("DISCREET_DATA", "")), Path.cwd()
     candidates = [Path(named)] if named else [parent / "shared" / "data" for parent in (here, *here.parents)]
     return next((c for c in candidates if c.is_dir()), None)
@@ -201,6 +202,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _remembered(memory: Path) -> dict[str, str]:
+    """Return the digests of first downloads."""
     if not memory.is_file():
         return {}
     try:

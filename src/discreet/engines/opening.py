@@ -201,4 +201,5 @@ def _suffix(path: Path) -> str | None:
 
 
 def is_text_table(path: Path) -> bool:
+    """Return whether a file is a text table, by name."""
     return _suffix(path) in _TEXT

@@ -42,6 +42,7 @@ def task_of(job: Job) -> str | None:
 
 
 def account_of(job: Job) -> Account | None:
+    """Open the account that a job names."""
     if "account" not in job.parameters:
         return None
     made = job.outputs.get(_output(job)) or job.outputs.get("centers") or ""
@@ -55,6 +56,7 @@ def _output(job: Job) -> str:
 
 
 def charged(job: Job) -> dict[str, Any]:
+    """Return the ledger argument of an estimator."""
     account = account_of(job)
     return {} if account is None else {"ledger": account}
 
@@ -93,12 +95,14 @@ class PaidTable:
 
     @cached_property
     def table(self) -> Any:
+        """Return the rows."""
         from discreet.reporting import read_released
 
         return read_released(self.path, self.guarantee.domain)
 
     @property
     def names(self) -> list[str]:
+        """Return the columns."""
         return list(self.table.column_names)
 
     @property
@@ -115,6 +119,7 @@ def digest_of_reports(path: Path) -> str:
 
 
 def _promise_beside(path: Path) -> Guarantee | None:
+    """Return the guarantee next to a table."""
     try:
         return Guarantee.from_json(promise_place(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, DiscreetError):

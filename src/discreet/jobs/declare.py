@@ -68,6 +68,7 @@ class WrongOption(InvalidArgument):
         return door.name(self.option) + self.part, self.value, said[0], said[1]
 
     def said(self, door: Door) -> str:
+        """Return the message in one spelling."""
         return str(InvalidArgument(*self._said(door)))
 
 
@@ -172,9 +173,11 @@ class Kind:
 
     @property
     def words(self) -> str:
+        """Return the words of the command line."""
         return self.verb or self.name
 
     def options(self) -> Iterator[Option]:
+        """Yield everything that can be given."""
         yield from (() if self.data is None else (self.data,))
         yield from ((NEEDED_SCHEMA if self.schema == "needed" else SCHEMA,) if self.schema else ())
         yield from (*self.parameters, *self.outputs)
@@ -187,6 +190,7 @@ class Kind:
         return any(o.name == "account" for o in self.own) and self.priced_by in ("", *given)
 
     def wrong(self, name: str, value: object, expected: Words, fix: Fix | None = None) -> WrongOption:
+        """Return an error about an option."""
         return WrongOption(self, name, value, expected, fix)
 
     def check_columns(self, name: str, wanted: Sequence[Any], there: Sequence[str], which: str) -> None:
@@ -223,6 +227,7 @@ class Kind:
         return clean
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values by the names of arguments in Python."""
         return {o.arguments[0]: given[o.name] for o in self.parameters if o.name in given and o.arguments}
 
     def refused(self, words: Callable[[Speech], str], error: type[DiscreetError] = SchemaError) -> DiscreetError:
@@ -330,6 +335,7 @@ def _for_jobs(each: Option, name: str, own: Option | None) -> Option:
 
 
 def must_give(option: Option) -> str:
+    """Return the words of an error about a required option."""
     text = option.help.removesuffix(".")
     return f"given: {text[:1].lower() if text[1:2].islower() or text[1:2] == ' ' else text[:1]}{text[1:]}"
 
@@ -413,6 +419,7 @@ def one_unit(kind: Kind, values: Mapping[str, Any]) -> None:
 
 
 def _flat(value: Any) -> Iterator[Any]:
+    """Go through the single values of lists and tables."""
     if isinstance(value, (dict, list)):
         for part in value.values() if isinstance(value, dict) else value:
             yield from _flat(part)

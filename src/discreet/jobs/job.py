@@ -373,6 +373,7 @@ def _path(say: Speech, name: str) -> str:
 
 
 def _check_kind(kind: Any) -> None:
+    """Refuse an unknown kind of job."""
     if kind in KINDS if isinstance(kind, str) else False:
         return
     from difflib import get_close_matches

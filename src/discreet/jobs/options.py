@@ -23,6 +23,7 @@ _WIDE = 20
 
 
 def option(name: str, takes: str | Sequence[str], help: str, example: Any = None, **more: Any) -> Option:
+    """Declare an option of a job. In Python it has the same name unless ``arguments`` says otherwise."""
     kinds = (takes,) if isinstance(takes, str) else tuple(takes)
     return Option(help, name, takes=kinds, example=example, **{"arguments": (name,), **more})
 
@@ -33,6 +34,7 @@ def change(name: str, **more: Any) -> Option:
 
 
 def output(name: str, help: str, example: str, **more: Any) -> Option:
+    """Declare a file that is written."""
     return Option(help, name, takes=("output",), example=example, section="outputs", **more)
 
 
@@ -42,6 +44,7 @@ def release(help: str, example: str = "release.csv", name: str = "release", **mo
 
 
 def data(takes: str, help: str, example: Any, **more: Any) -> Option:
+    """Declare what a job works on."""
     return option("data", takes, help, example, section="data", **{"required": True, **more})
 
 
@@ -57,9 +60,11 @@ class File:
     """A job file: keys of sections."""
 
     def name(self, option: Option) -> str:
+        """Return section and key."""
         return "[schema]" if option.section == "schema" else f"[{option.section}] {option.key}"
 
     def given(self, option: Option, value: Any) -> str:
+        """Return a line of the file."""
         line = f"{option.key} = {toml_value(value)}"
         return f"[schema] {line}" if option.section == "schema" else line
 
@@ -68,9 +73,11 @@ class Shell:
     """A command line: flags and arguments."""
 
     def name(self, option: Option) -> str:
+        """Return the flag, or the name of an argument."""
         return "DATA" if option.section == "data" else option.name.upper() if option.positional else option.flag
 
     def metavar(self, option: Option) -> str:
+        """Return the placeholder of its value in a help text."""
         others = [_METAVARS.get(t, t.upper()) for t in option.takes if not (t == "text" and option.choices)]
         others = [o for o in others if o != "N" or "NUMBER" not in others]
         if len("|".join(option.choices)) > _WIDE:
@@ -78,6 +85,7 @@ class Shell:
         return "|".join([*option.choices, *dict.fromkeys(others)])
 
     def given(self, option: Option, value: Any) -> str:
+        """Return words of the line."""
         if option.positional:  # a sentence, often with single quotation marks inside
             plain = not set(str(value)) & set('"$`\\!')
             return f'"{value}"' if plain else shlex.quote(str(value))

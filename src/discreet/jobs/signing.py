@@ -95,6 +95,7 @@ def _stated(key: SigningKey, **facts: Any) -> Signature:
 
 
 def write_signature(first: Path, key: SigningKey, **facts: Any) -> tuple[Path, Signature]:
+    """Sign a statement, and write the signature next to a file."""
     made = _stated(key, **facts)
     place = signature_place(first)
     write_whole(place, json.dumps(made.to_dict(), indent=2, ensure_ascii=False) + "\n")

@@ -212,6 +212,7 @@ class Mechanism(DeclaredValue):
         return raw if consistency is None else raw.consistent(consistency)
 
     def _own(self, counts: Any) -> Counts:
+        """Refuse anything but counts of this mechanism."""
         if not isinstance(counts, Counts):
             raise InvalidType("counts", type(counts).__name__, "Counts", "counts=m.aggregate(reports)")
         self.same_as(counts.mechanism, "counts")
@@ -219,6 +220,7 @@ class Mechanism(DeclaredValue):
 
     @property
     def _exact(self) -> Fraction:
+        """The budget as an exact number."""
         return Fraction(self.epsilon.exact)  # type: ignore[attr-defined]
 
     @property
@@ -259,6 +261,7 @@ class Mechanism(DeclaredValue):
         return mechanism
 
     def _set(self, **values: Any) -> None:
+        """Store checked parameters of a frozen object."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -286,6 +289,7 @@ class Mechanism(DeclaredValue):
 
 
 def local_budget(name: str, value: object) -> Budget:
+    """Check the privacy budget of a report."""
     declared = replace(REPORT_EPSILON, name=name)
     number: Fraction = declared.read(value)
     if number.denominator >= _LONGEST:
@@ -294,6 +298,7 @@ def local_budget(name: str, value: object) -> Budget:
 
 
 def public_key(value: object) -> int:
+    """Check a hash key, or draw one."""
     if value is None:
         return int.from_bytes(noise.generator().bytes(16).tobytes(), "little")
     key: int = replace(KEY, name="key").read(value)
@@ -301,10 +306,12 @@ def public_key(value: object) -> int:
 
 
 def within(counters: IntArray, most: Any = None) -> bool:
+    """Return whether counters are at least 0 and, if given, at most a number."""
     return bool(counters.min(initial=0) >= 0 and (most is None or counters.max(initial=0) <= most))
 
 
 def rows_within(cells: IntArray, most: IntArray) -> bool:
+    """Return whether the cells of every row are at least 0 and at most that row's number."""
     return within(cells) and bool((cells.max(axis=1) <= most).all())
 
 

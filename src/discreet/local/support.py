@@ -39,9 +39,11 @@ class SupportLaw:
     q: float
 
     def estimate(self, support: Any, n: Any) -> Any:
+        """Return the unbiased count for a number of supporting reports."""
         return (support - n * self.q) / (self.p - self.q)
 
     def variance(self, n: int, f: Any) -> Any:
+        """Return the variance of that count when ``f`` of ``n`` reporters hold the value."""
         return (f * self.own + (n - f) * self.other) / (self.p - self.q) ** 2
 
     @property
@@ -99,6 +101,7 @@ class RowLaw:
 
 
 def pure_estimate(law: SupportLaw, counts: Counts, labels: list[Any], support: Any) -> Estimate:
+    """Return the estimates of a pure oracle from the number of reports that support each candidate."""
     count = np.asarray(law.estimate(support, counts.n), np.float64)
     error = np.sqrt(law.variance(counts.n, np.clip(count, 0, counts.n)))
     ends = lambda level: law.interval(support, counts.n, level)  # noqa: E731

@@ -113,10 +113,12 @@ class LatticeNoise:
 
     @classmethod
     def apart(cls, radius: float) -> str:
+        """Return the neighbours at a radius, in words."""
         return f"{cls.NEIGHBOURS.format(as_it_is(radius))} ({OTHER_DISTANCES})"
 
     @property
     def noise_law(self) -> LatticeLaw:
+        """The law that noise is drawn from and that prices it."""
         raise NotImplementedError
 
     def _spending(self, metric: dict[str, Any], step: float, shown_step: str, diameter: float, moves: bool) -> Spending:
@@ -151,6 +153,7 @@ class LatticeNoise:
 
 
 def read_grid(given: Any, box: Box) -> int | FloatArray:
+    """Read a ``grid`` argument: a number of points per axis, or public places."""
     if np.ndim(given) == 0:
         return checks.whole("grid", given, low=2, high=2**31)
     try:

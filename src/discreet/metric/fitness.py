@@ -19,6 +19,7 @@ def fitness_of(guarantee: Guarantee) -> Fitness:
 
 
 def _stays(column: Column, numbers: list[str], facts: Any) -> float:
+    """Return the chance that a value stays in its bin."""
     if isinstance(column, Categorical):
         level = min(float(Fraction(facts["category_epsilon"][column.name])), 700)
         return 1 / (1 + (len(column.categories) - 1) * math.exp(-level))

@@ -88,6 +88,7 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
 
     @property
     def _name(self) -> str:
+        """Name of the mechanism in the guarantee."""
         return type(self).__name__
 
     @abstractmethod
@@ -110,6 +111,7 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
         return self
 
     def _declared(self, X: Any = None) -> Any:
+        """Return the domain as declared."""
         return self.domain
 
     def _whole(self, X: Any = None) -> Domain | None:
@@ -335,6 +337,7 @@ def _values(numbers: FloatArray, column: Any, partly: bool) -> Any:
 
 
 def checked_domain(perturber: Perturber) -> Domain:
+    """Return the released columns of a declared domain."""
     whole = perturber._whole()
     if whole is None:
         given = type(perturber.domain).__name__
@@ -343,6 +346,7 @@ def checked_domain(perturber: Perturber) -> Domain:
 
 
 def row_neighbours(numbers: str, categories: bool) -> str:
+    """Return the neighbours of a perturbed row in words, given those of its numbers, if it has any."""
     parts = [numbers, "any two categories in each of the others" if categories else ""]
     return "two values of one row: " + ", and ".join(filter(None, parts))
 
@@ -353,6 +357,7 @@ def numeric_names(domain: Domain) -> list[str]:
 
 
 def numeric_mechanism(perturber: Perturber, domain: Domain) -> Any:
+    """Return the mechanism for the numeric columns of a domain."""
     numeric = domain.select(numeric_names(domain))
     return perturber._numbers(numeric.bounds, [isinstance(c, (Date, Time)) for c in numeric])
 

@@ -49,6 +49,7 @@ TRAJECTORY = "one user's trajectory"
 
 
 def trajectory_neighbours(places: str) -> str:
+    """Return the neighbours of a trajectory in words, given those of one of its places."""
     return f"two trajectories of one length, at all times {places.partition(' (')[0]} or less"
 
 
@@ -221,6 +222,7 @@ class Trajectory(Declared):
         )  # fmt: skip
 
     def _drawing(self, domain: Domain) -> tuple[PointNoise | PlaceNoise, Fraction]:
+        """Return the mechanism of fresh places, and its price."""
         if len(numeric_names(domain)) < len(domain):
             raise SchemaError("a trajectory has numeric columns only; report categories by a mechanism of their own")
         numbers, _ = self.mechanism._mechanisms(domain)

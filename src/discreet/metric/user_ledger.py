@@ -46,6 +46,7 @@ class _UserAmounts:
         self.units: AnyArray = np.empty(0, np.int64)
 
     def find(self, users: AnyArray) -> AnyArray:
+        """Return the spending of sorted, distinct users, in units."""
         found = np.zeros(len(users), self.units.dtype)
         if len(self.users):
             places = np.minimum(np.searchsorted(self.users, users), len(self.users) - 1)
@@ -54,6 +55,7 @@ class _UserAmounts:
         return found
 
     def put(self, users: AnyArray, units: AnyArray) -> None:
+        """Store the spending of sorted, distinct users."""
         if not len(self.users):
             self.users, self.units = users, units
             return
@@ -280,6 +282,7 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
 
 
 def check_ledger(ledger: Any) -> None:
+    """Refuse anything but a user ledger."""
     if not isinstance(ledger, UserLedger):
         raise InvalidType("ledger", type(ledger).__name__, "a UserLedger, with users", "ledger=UserLedger(lifetime=10)")
 
@@ -287,6 +290,7 @@ def check_ledger(ledger: Any) -> None:
 def charge_rows(
     ledger: Any, users: Any, rows: int, guarantee: Guarantee, period: Any, metric: str | None = None
 ) -> None:
+    """Charge the price of a guarantee for every row of a table."""
     check_ledger(ledger)
     names = read_names(users)
     if len(names) != rows:
@@ -298,6 +302,7 @@ def charge_rows(
 
 
 def metric_of(guarantee: Guarantee) -> str:
+    """Return the metric and distance of a guarantee's ε."""
     told = guarantee.parameters
     facts = {name: told[name] for name in ("scaling", "radius", "density") if name in told}
     words = guarantee.neighbours

@@ -373,6 +373,7 @@ def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
 
 
 def _prefixes(column: pa.ChunkedArray, declared: Code) -> pa.ChunkedArray:
+    """Return the prefixes of released codes."""
     edges = even_edges(declared, _BINS)
     places = declared.codes.numbers(column.combine_chunks().cast(pa.large_binary()))
     found = np.clip(np.searchsorted(edges, np.nan_to_num(places), side="right") - 1, 0, len(edges) - 2)

@@ -69,6 +69,7 @@ class Findings:
 
     @property
     def file(self) -> str:
+        """The name of the file."""
         return self.path.name
 
     @property

@@ -106,6 +106,7 @@ class Verdict:
         return f"unchanged; {them} nothing" if whole else f"holds; {', '.join(empty)}: no promise"
 
     def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
         checks = [{"about": a.about, "check": a.name, "result": a.result, "detail": a.detail} for a in self.answers]
         told = {"verdict": VERDICTS[self.code], "code": self.code, "promises": self.promises, "checks": checks}
         return {**told, "rests_on": self.rests}

@@ -317,6 +317,7 @@ _OPENINGS = {"central": _central, "local": _local, "metric": _metric, "shuffled"
 
 
 def _strength(epsilon: float) -> list[str]:
+    """Return how strong a level is by common practice."""
     if epsilon <= 1:
         return ["By common practice this is a strong level (ε at most 1)."]
     if epsilon <= 5:

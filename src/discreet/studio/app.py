@@ -215,6 +215,7 @@ class Studio:
         return self.refusal(request, t("frame.broken"), t("frame.broken_text"), 500)
 
     def words(self, request: Request) -> words.T:
+        """Return the texts in the language of a request."""
         return words.speaker(_language(request))
 
     async def _static(self, request: Request) -> Response:

@@ -160,6 +160,7 @@ def _grouped(synopsis: Any, by: str, where: str | None, made: Answer) -> None:
 
 
 def examples(domain: Domain) -> Iterator[Question]:
+    """Go through questions about declared columns that can be asked as they are."""
     numeric = [c for c in domain if not isinstance(c, Categorical) and c.kind in ("numeric", "integer")]
     named = [c for c in domain if isinstance(c, Categorical)]
     texts = []

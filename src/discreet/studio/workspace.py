@@ -121,6 +121,7 @@ class Project:
         return self.mark if self.follows in ("", OWN) else self.follows
 
     def save(self) -> None:
+        """Write what was said, whole or not at all."""
         told = {name: value for name, value in asdict(self).items() if name not in ("id", "folder")}
         write_whole(self.folder / "project.json", json.dumps(told, ensure_ascii=False, indent=1), private=True)
 

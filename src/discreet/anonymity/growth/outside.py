@@ -64,6 +64,8 @@ class DistantRows(Protocol):
 
 @dataclass
 class _Node:
+    """A node of the upper part."""
+
     rows: int
     level: int
     first: IntArray

@@ -132,6 +132,7 @@ class Microaggregation(Masker):
         return self._publish(data, table, delivery)
 
     def _read(self, data: Any) -> Table:
+        """Check the options and read the records."""
         plan, trees = self._settings(names_of(data, self.domain))
         table, self.hierarchies_, _ = with_hierarchies(data, read_table(data, plan), trees, {})
         self.plan_ = table.plan

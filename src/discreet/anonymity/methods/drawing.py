@@ -41,6 +41,7 @@ def shown_nodes(model: Any, depth: Any) -> list[Node]:
 
 
 def draw_text(model: Any, depth: Any) -> str:
+    """Return the drawing as lines of text."""
     rows, stems, lines = _rows(model), [""], []
     for place, node in enumerate(shown_nodes(model, depth)):
         above, bar = ("", "") if not place else (stems[node.parent], "└─ " if node.right else "├─ ")
@@ -77,6 +78,7 @@ def draw_figure(model: Any, depth: Any) -> Any:
 
 
 def _rows(model: Any) -> Any:
+    """Return the build records of each node."""
     counts = np.zeros(model.tree_.n_nodes, np.int64)
     counts[model.tree_.leaves] = model.leaf_counts_
     return model.tree_.totals(counts)

@@ -197,6 +197,7 @@ class Release:
         return (lambda _: None) if booking is None else booking.book
 
     def _payload(self, suffix: str = ".csv", form: str = "text") -> bytes:
+        """Return the bytes that `save` writes into a file of this ending."""
         table = self.table
         if checks.choice("form", form, ("text", "bounds")) == "bounds":
             others = table.drop_columns([grid.name for grid in self.cells.grids])

@@ -51,6 +51,7 @@ def is_large(source: engines.Source, plan: TablePlan, memory: float) -> bool:
 
 
 def machine_memory() -> float:
+    """Return the bytes of memory of this machine; infinite if unknown."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):
@@ -147,6 +148,7 @@ class SpilledTable(OutsideTable):
         return int(counts[counts < k].sum())
 
     def count(self, job: CountJob) -> NodeCounts:
+        """Count all rows by node, column and bin."""
         idle: queue.SimpleQueue[NodeCounts] = queue.SimpleQueue()
         parts = [job.start() for _ in range(WORKERS)]
         for counts in parts:
@@ -165,9 +167,11 @@ class SpilledTable(OutsideTable):
         return parts[0]
 
     def moments(self, places: IntArray) -> Any:
+        """Add up places and products of places, column by column."""
         return sum(in_order(lambda block: moments(self._bins(block).T.copy(), places), self.file.blocks()))
 
     def grown(self, top: TopTree, bucket: IntArray, grow: BucketGrower) -> Iterator[list[IntArray]]:
+        """Grow one bucket after the other; see `discreet.anonymity.growth.outside.DistantRows`."""
         buckets = enumerate(self._buckets(top, bucket))
         return in_order(lambda found: grow(found[0], *found[1]), buckets)
 

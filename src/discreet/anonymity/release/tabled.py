@@ -122,6 +122,7 @@ class Counter:
         self.add_codes(place, [self.values[name].codes(raw[name]) for name in self.names], rows)
 
     def add_codes(self, place: IntArray, codes: Sequence[AnyArray], rows: IntArray | None = None) -> None:
+        """Count some rows whose values have their numbers already."""
         self._tally.add([place, *codes], rows)
 
     def counts(self) -> PlaceCounts | TabledCounts:

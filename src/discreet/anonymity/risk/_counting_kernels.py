@@ -153,6 +153,7 @@ def place_words(known: WordArray, n: int, slots: SmallIntArray) -> None:
 
 @jit
 def place_rows(known: SmallIntArray, n: int, slots: SmallIntArray) -> None:
+    """Fill the slots of a larger table of combinations."""
     last = np.uint64(slots.size - 1)
     for i in range(n):
         own = _ODD

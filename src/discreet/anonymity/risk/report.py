@@ -148,6 +148,7 @@ class RiskReport:
         return failed
 
     def _measures(self, name: str) -> dict[str, float | None]:
+        """Return the values of a requirement, by label."""
         estimated = {name: None if (told := getattr(self, of)) is None else told[key] for name, of, key in _ESTIMATED}
         if name in estimated:
             return {name: estimated[name]}

@@ -87,6 +87,7 @@ class Choice:
     refine: Any = "auto"
 
     def words(self, n_axes: int) -> str:
+        """Say what it is."""
         if self.method == "lift":
             return "groups on the axes of a random projection, with their means in all columns"
         if self.method == "tree":

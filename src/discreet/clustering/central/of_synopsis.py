@@ -212,6 +212,7 @@ def _lifted(synopsis: Synopsis, known: Lifted, n_clusters: int, suggestion: KSug
 
 
 def _fewer(found: int, wanted: int, does: str, do: str) -> str:
+    """Say that there are fewer centres than asked for."""
     said = f"1 place {does}: it is the only centre" if found == 1 else f"{found} places {do}: they are the centres"
     return f"{said}, fewer than {wanted}"
 
@@ -252,6 +253,7 @@ def _checked(synopsis: Synopsis, fit: Synopsis, n_clusters: int, n_init: int, sc
 
 
 def check_refine(steps: Refine) -> None:
+    """Refuse what is not a refinement."""
     if isinstance(steps, str):
         checks.choice("refine", steps, NAMES)
         return

@@ -85,6 +85,7 @@ class _Part:
             self._signal = np.full(values.shape[1], self._signal.mean())
 
     def of(self, part: FloatArray) -> FloatArray:
+        """Return estimates of weighted means of groups."""
         return self._common + shrunk(part @ self._apart, self._signal, part**2 @ self._blur)
 
 
@@ -110,5 +111,6 @@ def shrunk(apart: FloatArray, signal: FloatArray, blur: FloatArray) -> FloatArra
 
 
 def in_ball(offsets: FloatArray, radius: float) -> FloatArray:
+    """Move means into the ball of their rows."""
     lengths = np.sqrt((offsets * offsets).sum(axis=1, keepdims=True))
     return np.asarray(offsets * np.minimum(1.0, radius / np.maximum(lengths, 1.0)), np.float64)

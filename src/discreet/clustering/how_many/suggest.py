@@ -312,6 +312,7 @@ def _references(
 
 
 def _votes(found: Mapping[str, FloatArray]) -> dict[str, int]:
+    """Return the number that each criterion is for."""
     bends, near, gap, bic = (found[name] for name in ("elbow", "silhouette", "gap", "bic"))
     falls = np.diff(gap) >= LEAST_FALL
     votes = {

@@ -84,6 +84,7 @@ def second_nearest(points: FloatArray, centers: FloatArray, labels: IntArray, se
 
 @inlined
 def weighted_sum(weights: FloatArray, near: FloatArray) -> float:
+    """Return the k-means cost of an assignment."""
     total = 0.0
     for i in range(weights.size):
         total += weights[i] * near[i]

@@ -48,6 +48,7 @@ def weighted_kmeans(points: Any, weights: Any, n_clusters: int, *, n_init: int =
 
 
 def nearest(points: FloatArray, centers: FloatArray) -> IntArray:
+    """Return the number of the nearest centre of each point."""
     labels, gaps = np.empty(len(points), np.int64), np.empty(len(points))
     kernels.assign(np.ascontiguousarray(points), np.ascontiguousarray(centers), labels, gaps)
     return labels

@@ -55,6 +55,7 @@ class Components:
 
     @classmethod
     def round(cls, shares: FloatArray, means: FloatArray, variance: float) -> Components:
+        """Build round clusters of one variance."""
         k, d = means.shape
         axes = np.repeat(np.eye(d)[np.newaxis], k, axis=0)
         return cls(shares, np.ascontiguousarray(means), axes, np.full((k, d), variance))
@@ -109,9 +110,11 @@ class NoisyRecords:
         self.floor = _NARROWEST * self.spread
 
     def part(self, rows: IntArray) -> NoisyRecords:
+        """Return some of the records."""
         return NoisyRecords(self.z[rows], self.rate, self.box)
 
     def inside(self, points: FloatArray) -> FloatArray:
+        """Move points into the box."""
         return points if self.box is None else np.clip(points, *self.box)
 
     def step(self, c: Components, form: CovarianceForm, prior: ClusterPrior | None) -> Components:
@@ -201,6 +204,7 @@ def best_form(
 
 
 def criterion(c: Components, form: CovarianceForm, n: int) -> float:
+    """Return the Bayesian information criterion."""
     return form.parameters(*c.means.shape) * float(np.log(n)) - 2 * c.score
 
 

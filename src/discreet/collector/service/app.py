@@ -147,6 +147,7 @@ class App:
     # ---- requests
 
     async def __rsgi__(self, scope: Any, proto: Any) -> None:
+        """Answer one request."""
         if scope.proto != "http":
             proto.close(404)
             return

@@ -22,6 +22,7 @@ class Numbers:
         self.refused: Counter[tuple[str, str]] = Counter()
 
     def took(self, task: str, n: int) -> None:
+        """Count a frame that was written."""
         self.frames[task] += 1
         self.reports[task] += n
 

@@ -93,6 +93,7 @@ class Shuffler(App):
         return True
 
     async def __rsgi__(self, scope: Any, proto: Any) -> None:
+        """Answer one request."""
         try:
             await super().__rsgi__(scope, proto)
         except StillAsking:

@@ -215,12 +215,14 @@ def counters_of(task: Task) -> int:
 
 
 def check_size(task: Task) -> None:
+    """Refuse a task with more counters than a collector should hold in memory."""
     n = counters_of(task)
     if n > MOST_COUNTERS:
         raise InvalidArgument("mechanism", f"{n:,} counters", f"one with at most {MOST_COUNTERS:,} counters")
 
 
 def check_format(found: int) -> None:
+    """Refuse a store of a later version."""
     if found > FORMAT:
         raise DataSourceError(f"store: it has format {found}, and this version reads up to {FORMAT}; upgrade discreet")
 
@@ -244,6 +246,7 @@ def find_task(store: Store, digest: str) -> Held:
 
 
 def known(tasks: dict[str, Held], digest: str) -> Held:
+    """Return a task, or raise an error."""
     if digest not in tasks:
         raise DataSourceError(f"task: none has the digest {digest!r}; discreet collect task list shows them")
     return tasks[digest]

@@ -98,6 +98,7 @@ insert or ignore into fact values ('born', lower(hex(randomblob(16))));
         return self._rows("select name, task from batch order by name")
 
     def content(self, name: bytes) -> bytes:
+        """Return the frames of a batch."""
         return bytes(self._rows("select content from batch where name = ?", name)[0][0])
 
     def delivered(self, run: Run, name: bytes, *, lost: int = 0) -> None:

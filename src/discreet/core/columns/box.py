@@ -63,6 +63,7 @@ class Box:
 
 
 def vector(name: str, value: Any) -> FloatArray:
+    """Read a number or a list of them."""
     fix = f"{name}={1 if name in ('high', 'upper') else 0}"
     try:
         vector = np.atleast_1d(np.array(value, dtype=np.float64))

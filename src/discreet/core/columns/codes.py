@@ -77,6 +77,7 @@ class CodeSet:
         return np.where(places.is_null(), np.nan, np.asarray(places.fill_null(0), np.float64))
 
     def texts(self, numbers: FloatArray) -> pa.Array:
+        """Return the codes of numbers, NaN as null."""
         gone = np.isnan(numbers)
         rest = np.clip(np.where(gone, 0, numbers), 0, self.size - 1).astype(np.int64)
         return self._known.cast(pa.string()).take(pa.array(rest, mask=gone))

@@ -18,6 +18,7 @@ _WHOLE = ("integer", "time")
 
 
 def settle(column: Any) -> None:
+    """Read and check the thresholds of a column of numbers, dates or times; both may be None."""
     for side in ("bottom", "top"):
         given = getattr(column, side)
         if given is not None:
@@ -63,9 +64,11 @@ def _half(column: Any) -> float:
 
 
 def shown(column: Any, value: float) -> Any:
+    """Return a number of a column's axis as plain data."""
     return _WRITE.get(column.kind, float)(value)
 
 
 def declared(column: Any) -> dict[str, Any]:
+    """Return the thresholds as plain data; nothing for a column without any."""
     sides = {side: getattr(column, side, None) for side in ("bottom", "top")}
     return {side: shown(column, value) for side, value in sides.items() if value is not None}

@@ -49,6 +49,7 @@ def date_text(day: float) -> str:
 
 
 def date_array(days: FloatArray) -> pa.Array:
+    """Return days as Arrow dates, NaN as null."""
     missing = np.isnan(days)
     return pa.array(np.floor(np.where(missing, 0, days)).astype(np.int32), pa.int32(), mask=missing).cast(pa.date32())
 
@@ -67,11 +68,13 @@ def second_number(value: object) -> float | None:
 
 
 def time_text(second: float) -> str:
+    """Write seconds since midnight."""
     whole = math.floor(second)
     return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
 def time_array(seconds: FloatArray) -> pa.Array:
+    """Return seconds since midnight as Arrow times, NaN as null."""
     missing = np.isnan(seconds)
     whole = np.clip(np.rint(np.where(missing, 0, seconds)), 0, _DAY - 1)
     return pa.array(whole.astype(np.int32), pa.int32(), mask=missing).cast(pa.time32("s"))
@@ -153,6 +156,7 @@ def arrow_days(values: pa.Array) -> FloatArray:
 
 
 def numpy_days(values: npt.NDArray[np.datetime64]) -> FloatArray:
+    """Return the days of NumPy times, NaN for NaT."""
     days = values.astype("datetime64[D]")
     return np.where(np.isnat(days), np.nan, days.astype(np.int64).astype(np.float64))
 

@@ -106,6 +106,7 @@ class Facts:
 
     @property
     def sources(self) -> dict[str, Function]:
+        """The functions by the name of their column."""
         return {f.column: f for f in self.functions}
 
     @property
@@ -114,6 +115,7 @@ class Facts:
         return (*told, *(one.text for one in self.impossible), *(f"every row has {text}" for text in self.rules.texts))
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the facts as plain data: what `Domain` takes, and a schema file holds."""
         made: dict[str, Any] = {}
         if self.functions:
             made["functions"] = {f.column: {f.source: dict(f.written)} for f in self.functions}
@@ -174,6 +176,7 @@ def _through(one: Impossible, functions: Mapping[str, Function], columns: Mappin
 
 
 def told_of(facts: Facts, used: Sequence[str] | None) -> list[str]:
+    """Write which declared facts a release used, or that it used none."""
     if used:
         more = f"; and {len(used) - _MOST_TOLD:,} more" if len(used) > _MOST_TOLD else ""
         return [f"Public facts used, which every row keeps: {'; '.join(used[:_MOST_TOLD])}{more}."]

@@ -58,6 +58,7 @@ def repaired(low: Any, high: Any, *, whole: bool = False, usual: tuple[float, fl
 
 
 def mended_days(low: Any, high: Any) -> str:
+    """Return the same for days."""
     days = [x if isinstance(x, float) else dates.day_number(x) for x in (low, high)]
     first, last = (dates.day_number(text) for text in ("1920-01-01", "2010-12-31"))
     found = repaired(*days, whole=True, usual=(cast(float, first), cast(float, last)))

@@ -30,12 +30,14 @@ class Laid(NamedTuple):
 
 
 def settle(column: Any) -> None:
+    """Read and check the levels of a column, which may be None."""
     if column.levels is not None:
         object.__setattr__(column, "levels", _read(column, column.levels))
         lay_out(column)
 
 
 def plain(levels: Any) -> Any:
+    """Return levels as plain data."""
     if isinstance(levels, tuple) and isinstance(levels[0], tuple):
         return {name: plain(held) for name, held in levels}
     return list(levels) if isinstance(levels, tuple) else levels

@@ -222,6 +222,7 @@ class Rules:
         return made
 
     def about(self, names: Iterable[str]) -> list[str]:
+        """Return the texts that are about some columns alone."""
         gone = {r.text for r in self.rules if not r.terms.keys() <= set(names)}
         return [text for text in self.texts if text not in gone]
 
@@ -276,6 +277,7 @@ def _nested(rules: Sequence[Rule]) -> list[Rule]:
 
 
 def _ends(column: Column) -> tuple[float, float]:
+    """Return the smallest and the largest value."""
     half = 0.5 if isinstance(column, Integer) else 0.0
     return column.low + half, column.high - half
 
@@ -332,6 +334,7 @@ def _summed(known: Sequence[str], text: str) -> dict[str, Any]:
 
 
 def _check_kinds(columns: Mapping[str, Column], label: str, text: str, terms: Mapping[str, int]) -> None:
+    """Refuse rules between what cannot be compared."""
     what = f"{label}: {text!r} is about "
     if wrong := [n for n, c in columns.items() if isinstance(c, (Categorical, Code)) or c.role in NAMING]:
         raise SchemaError(f"{what}{wrong[0]!r}, and rules are about released numbers and dates; leave it out")

@@ -141,6 +141,7 @@ Unit: TypeAlias = Literal["row"] | Person
 
 
 def read_unit(unit: Any) -> Unit | None:
+    """Check a unit from a user or a file; None if nothing is given."""
     if unit is None or isinstance(unit, Person):
         return unit
     if isinstance(unit, Mapping):
@@ -161,6 +162,7 @@ def read_unit(unit: Any) -> Unit | None:
 
 
 def unit_to_plain(unit: Unit) -> str | dict[str, Any]:
+    """Return a unit as a file holds it."""
     return unit.to_dict() if isinstance(unit, Person) else unit
 
 
@@ -175,4 +177,5 @@ def unit_noun(text: str) -> str:
 
 
 def plural(noun: str) -> str:
+    """Return several of a noun: "persons", "households", "families"."""
     return re.sub(r"(?<=[^aeiou])y$", "ie", noun) + "s"

@@ -64,14 +64,17 @@ def as_it_is(number: float) -> str:
 
 
 def counted(number: int, thing: str) -> str:
+    """Write a number of things, with an s for more than one."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def ends_of(low: float, high: float) -> str:
+    """Write the ends of an interval of counts, for the terminal and for pages."""
     return f"{round(low):,} to {round(high):,}"
 
 
 def rule_text(name: str, value: Any) -> str:
+    """Write the requirement of a rule of an anonymous table."""
     if name == "probabilistic_k":
         return f"probabilistic k-anonymity with k = {value}"
     if not isinstance(value, Mapping):

@@ -151,6 +151,7 @@ class NewFile:
 
 
 def cannot_write(path: str | Path, error: OSError) -> DataSourceError:
+    """Return what to say if a file cannot be written."""
     if isinstance(error, DataSourceError):
         return error
     reason = f" ({error.strerror})" if error.strerror else ""
@@ -233,6 +234,7 @@ def sync(path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
+    """Do the same for the names in a folder, where the system can."""
     with suppress(OSError):
         sync(folder)
 
@@ -278,6 +280,7 @@ def read_ledger(text: str | bytes, what: str, name: str, version: int) -> dict[s
 
 
 def promise_place(path: str | Path) -> Path:
+    """Return the path of a table's guarantee: ``<name>.guarantee.json`` in the same folder."""
     target = Path(path).expanduser()
     return target.parent / f"{target.name}{PROMISE_ENDING}"
 
@@ -303,6 +306,7 @@ def digest_of(path: str | Path) -> str:
 
 
 def write_sealed(path: str | Path, payload: bytes, sealed: Any) -> None:
+    """Write a table and the guarantee that is sealed over its bytes."""
     with writing(path), NewFile(path) as out:
         out.file.write(payload)
         out.keep(sealed)

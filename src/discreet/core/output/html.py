@@ -133,6 +133,7 @@ class Frames:
         return polars.from_arrow(self.to_arrow())
 
     def _shown(self) -> pa.Table:
+        """Return what a notebook shows."""
         return self.to_arrow()
 
     def _repr_html_(self) -> str:

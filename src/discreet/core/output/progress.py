@@ -50,6 +50,7 @@ class Meter:
         self._bar: tuple[Progress, TaskID] | None = None
 
     def advance(self, amount: int) -> None:
+        """Note that this much more is done."""
         self._done += amount
         self._tell()
         if self._bar is None and self._wanted and time.monotonic() >= self._due:

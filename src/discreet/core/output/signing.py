@@ -69,6 +69,7 @@ class Statement:
         return whole and all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests) and bool(self.to_bytes())
 
     def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
         listed = {n: [{"name": a, "sha256": b} for a, b in getattr(self, n)] for n in ("files", "pages")}
         return {**self.__dict__, **listed}
 
@@ -82,6 +83,7 @@ class PublicKey:
 
     @property
     def fingerprint(self) -> str:
+        """The SHA-256 of the key, in hexadecimal."""
         return hashlib.sha256(self.raw).hexdigest()
 
     @classmethod
@@ -100,6 +102,7 @@ class PublicKey:
         return made
 
     def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
         facts = {"format": _KEY, "format_version": _VERSION, "algorithm": "ed25519", "name": self.name}
         return {**facts, "public_key": self.raw.hex(), "fingerprint": self.fingerprint}
 
@@ -124,6 +127,7 @@ class Signature:
         return self.statement.key == self.key.fingerprint
 
     def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
         facts = {"format": _SIGNATURE, "format_version": _VERSION, "statement": self.statement.to_dict()}
         return {**facts, "public_key": self.key.raw.hex(), "signature": self.signature.hex()}
 
@@ -225,10 +229,12 @@ def asked_passphrase(path: str | Path, *, new: bool = False) -> str:
 
 
 def public_place(path: str | Path) -> Path:
+    """Return the path of the public key of a private one."""
     target = Path(path).expanduser()
     return target.with_name(f"{target.name}.pub")
 
 
 def signature_place(path: str | Path) -> Path:
+    """Return the path of a file's detached signature: ``<name>.signature.json`` in the same folder."""
     target = Path(path).expanduser()
     return target.with_name(f"{target.name}{SIGNATURE_ENDING}")

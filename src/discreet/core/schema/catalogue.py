@@ -24,6 +24,7 @@ class KnownKind:
 
 @functools.cache
 def known_kinds() -> tuple[KnownKind, ...]:
+    """Return all kinds, from the file next to this one."""
     held = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["kind"]
     return tuple(KnownKind(one.pop("names"), source=one.pop("source"), declared=one) for one in held)
 

@@ -149,6 +149,7 @@ class Dialect:
 
 
 def load_dialect(source: str | Path) -> Dialect:
+    """Return the format that a schema file declares; its columns may still be incomplete."""
     where, table = toml_tables(source)
     return read_dialect(table.get("source"), f"[source] of {where}")
 

@@ -93,6 +93,7 @@ def _other_file(where: str) -> str:
 
 
 def write_toml(table: Mapping[str, Any]) -> str:
+    """Return the text of a TOML file."""
     import tomli_w
 
     # The writer gives every item of a list a line. Texts hold no line breaks, so that these are all there are.

@@ -278,6 +278,7 @@ class NestedMap:
         return int(self.starts[-1])
 
     def ids(self, columns: Sequence[FloatArray]) -> IntArray:
+        """Return the cell of each row, -1 for a dropped one."""
         first = self.grid.ids(columns)
         inside = np.zeros(len(first), np.int64)
         for x, column, parts in zip(columns, self.domain, self.grid.parts, strict=True):
@@ -286,9 +287,11 @@ class NestedMap:
         return np.where(first < 0, -1, self.starts[first] + inside)
 
     def outer(self, cells: Any) -> IntArray:
+        """Return the first-level cell around each cell."""
         return np.searchsorted(self.starts, np.asarray(cells, dtype=np.int64), side="right") - 1
 
     def boxes(self, cells: Any) -> tuple[FloatArray, FloatArray]:
+        """Return the real bounds of cells, as `GridMap.boxes` does."""
         outer = self.outer(cells)
         lower, upper = self.grid.boxes(outer)
         rest = np.asarray(cells, dtype=np.int64) - self.starts[outer]

@@ -69,6 +69,7 @@ def drop_rows(block: FloatArray, drops: BoolArray) -> IntArray:  # pragma: no co
 
 @jit
 def add_dense(counts: IntArray, ids: IntArray) -> None:
+    """Count every row that was not dropped."""
     for cell in ids:
         if cell >= 0:
             counts[cell] += 1

@@ -34,6 +34,7 @@ BATCH_SIZE, BATCH_NUMBERS = 2**17, 2**20
 
 
 def batch_rows(n_axes: int) -> int:
+    """Return the number of rows of a batch for so many columns."""
     return max(256, min(BATCH_SIZE, BATCH_NUMBERS // n_axes))
 
 
@@ -86,6 +87,7 @@ class Projection:
     origin: FloatArray
 
     def of_points(self, points: FloatArray) -> FloatArray:
+        """Return the image of lattice points, one row each."""
         matrix = self.matrix.astype(np.float64)
         return np.asarray((points @ matrix - self.origin @ matrix) * (self.lattice.step / ONE), np.float64)
 
@@ -135,6 +137,7 @@ class NormMap:
         return self.groups.lattice.domain
 
     def ids(self, columns: Sequence[FloatArray] | FloatArray) -> IntArray:
+        """Return the cell of each row, -1 where a value is missing."""
         points, kept = self.groups.lattice.rows(columns)
         ids = np.full(len(kept), -1, np.int64)
         found = np.empty(len(points), np.int64)

@@ -65,6 +65,7 @@ class Design:
 
     @property
     def size(self) -> int:
+        """The length of the published vector."""
         return int(self.places.max()) + 1
 
     @property

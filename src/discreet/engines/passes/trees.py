@@ -67,11 +67,13 @@ class TreeMap:
 
     @classmethod
     def root(cls, domain: Domain, bits: int) -> TreeMap:
+        """Return the tree of one node."""
         none, zero, cells = np.array([-1]), np.array([0]), grid_cells(domain, bits).astype(np.int32)[np.newaxis]
         return cls(domain, bits, none, none, zero, zero, np.empty(0, np.int64), zero, cells * 0, cells, none)
 
     @property
     def n_slots(self) -> int:
+        """Number of nodes whose rows are counted."""
         return len(self.lower)
 
     @property
@@ -80,6 +82,7 @@ class TreeMap:
 
     @cached_property
     def widths(self) -> Cells:
+        """Widths of the boxes of the slots, in cells."""
         return self.upper - self.lower
 
     def ids(self, columns: Sequence[FloatArray]) -> IntArray:
@@ -97,6 +100,7 @@ class TreeMap:
         return out
 
     def route(self, block: Block) -> None:
+        """Walk the rows of a block from the nodes they have reached to where they end."""
         cells, node = block
         route(cells, self.axis, self.first, self.cut_at, self.n_cuts, self.cuts, node)
 
@@ -310,6 +314,7 @@ def write_ids(
 def add_histograms(
     cells: Any, node: Any, slot: Any, lower: Any, width: Any, parts: Any, out: Any
 ) -> None:  # pragma: no cover
+    """Count rows by slot, axis and part of the slot's box on that axis."""
     n, d = cells.shape
     part = np.empty(d, np.int32)
     for i in range(n):

@@ -68,6 +68,7 @@ class GroupMap:
         return made
 
     def ids(self, columns: Sequence[FloatArray]) -> IntArray:
+        """Return the cell of each row, -1 for one that is not asked for."""
         return self.cells(self.columns(columns))
 
     def cells(self, known: Sequence[FloatArray]) -> IntArray:

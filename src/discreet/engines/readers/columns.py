@@ -89,6 +89,7 @@ def counted_columns(
 
 
 def places_of(source: Source, part: Part, names: Sequence[str]) -> list[int]:
+    """Return the positions of the named columns in a part."""
     check_named(part)
     known = part.names if not part.bare or source.domain is None else source.domain.names
     absent = [name for name in names if name not in known]

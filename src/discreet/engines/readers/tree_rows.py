@@ -29,6 +29,7 @@ class RowCells:
         self._distant = source.remote or source._known_rows * 4 * (len(domain) + 1) > memory
 
     def count(self, tree_map: TreeMap, *, ahead: bool = False) -> CellCounts:
+        """Count rows by cell of a map."""
         if self._distant:
             return self._source.count(tree_map)
         # Made when a worker comes: with few rows there is one, and room for all cells is not cheap.

@@ -52,6 +52,7 @@ _TYPES = {"boolean": pa.bool_(), "bigint": pa.int64(), "double": pa.float64(), "
 
 
 def arrow_type(declared: str) -> pa.DataType:
+    """Return the Arrow type of a column that Spark declares so."""
     return _TYPES[declared]
 
 

@@ -81,11 +81,13 @@ class SparkTable(Part):
                 yield [piece.column(i) for i in range(len(positions))], 0
 
     def counted(self, positions: Sequence[int]) -> Iterator[Batch]:
+        """Count equal rows where they are; yield the distinct ones with their counts as a further column."""
         columns = self.frame_of(positions)
         for batch in brought(columns.groupBy(*columns.columns).count()):
             yield batch.columns, 0
 
     def gather(self, job: Pass, positions: Sequence[int], dialect: Dialect) -> KeyedNumbers:
+        """Run a pass on the executors and collect its sums, once."""
         columns = self.frame_of(positions)
         if isinstance(job, CountPass) and not dialect.missing:  # marks of missing values are for the kernels
             kinds = [self._kinds[p].typeName() for p in positions]
@@ -103,10 +105,12 @@ class SparkTable(Part):
 
     def people(self, choice: Any, positions: Sequence[int], dialect: Dialect) -> Any:
         # A list of categories may distinguish whole numbers by their text.
+        """Return the rows by person; they stay where they are."""
         plain = self._kinds[positions[-1]].typeName() in ("byte", "short", "integer", "long") and not choice.listed
         return SparkPersons(self.frame_of(positions), choice, dialect, wide=not plain)
 
     def states(self, work: Callable[[Iterator[pa.RecordBatch]], bytes], positions: Sequence[int]) -> Iterator[bytes]:
+        """Run ``work`` once on every partition that has rows, and yield what it returned."""
         found = self.frame_of(positions).mapInArrow(lambda batches: _state(work, batches), "data binary")
         for row in found.toLocalIterator(prefetchPartitions=True):
             yield bytes(row[0])
@@ -173,6 +177,7 @@ def _let_go(frame: Any) -> None:
 
 
 def unsteady(frame: Any) -> bool:
+    """Return whether the plan of a frame is visibly non-deterministic."""
     local = vars(frame).get("_jdf")
     if local is not None:
         plan = local.queryExecution().analyzed()
@@ -223,12 +228,14 @@ def brought(frame: Any) -> Iterator[pa.RecordBatch]:
 
 
 def _keyed(sums: Any) -> KeyedNumbers:
+    """Collect a frame of keys and their sums."""
     total = collected(sums)
     columns = [np.asarray(column, np.int64) for column in total.columns]
     return KeyedNumbers.of(columns[0], np.vstack(columns[1:]))
 
 
 def collected(frame: Any) -> pa.Table:
+    """Return all rows of a frame of sums."""
     if hasattr(type(frame), "toArrow"):  # from PySpark 4 on
         return frame.toArrow()
     width = len(frame.columns)

@@ -161,6 +161,7 @@ class CsvTable(Part):
     @staticmethod
     @contextmanager
     def _opened(path: Path) -> Iterator[tuple[IO[bytes], Any]]:
+        """Open a file, decompressed."""
         try:
             with path.open("rb") as raw:
                 name = path.name.lower()
@@ -277,11 +278,13 @@ def _fill(stream: Any, room: ByteArray) -> int:
 
 
 def _first(stream: Any, size: int) -> bytes:
+    """Read the first bytes of a stream."""
     room = np.empty(size, np.uint8)
     return room[: _fill(stream, room)].tobytes()
 
 
 def _behind_line(head: bytes, begin: int) -> int:
+    """Return where the next line begins."""
     breaks = [i for i in (head.find(b"\n", begin), head.find(b"\r", begin)) if i >= 0]
     if not breaks:
         return len(head)

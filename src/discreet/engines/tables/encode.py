@@ -127,6 +127,7 @@ class Encoder:
         # empty, so refusing it would be a failure caused by rows.
 
     def numbers(self, values: AnyArray) -> FloatArray:
+        """Encode an array of booleans, integers or floats."""
         if self._dated:
             return np.full(len(values), np.nan)
         if self._codes is not None:
@@ -142,6 +143,7 @@ class Encoder:
         return found
 
     def times(self, values: npt.NDArray[np.datetime64]) -> FloatArray:
+        """Encode an array of NumPy dates or times."""
         if self._timed:
             seconds = values.astype("datetime64[s]")
             return self._present(np.where(np.isnat(seconds), np.nan, seconds.astype(np.int64) % 86_400))
@@ -196,6 +198,7 @@ class Encoder:
         return found
 
     def field(self, piece: Field) -> FloatArray:
+        """Encode one field of a text file."""
         if self._codes is not None or self._dated or has_words(self._dialect) or piece.plain:
             return self._text(piece.text())
         out, hard = numbers_at(piece.block, piece.starts, piece.ends, self._dialect)

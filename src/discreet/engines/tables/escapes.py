@@ -102,6 +102,7 @@ def escaped(table: pa.Table) -> pa.Table:
 
 
 def unescaped(table: pa.Table) -> pa.Table:
+    """Undo `escaped`."""
     return _changed(table, lambda texts: pc.replace_substring_regex(texts, "^'" + _BEGIN[1:], r"\1"))
 
 

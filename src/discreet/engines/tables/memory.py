@@ -168,6 +168,7 @@ class PandasTable(ColumnsTable):
 
 
 def _encode_chunks(encoder: Encoder, values: pa.Array | pa.ChunkedArray) -> FloatArray:
+    """Encode an Arrow column that may consist of several pieces."""
     if isinstance(values, pa.ChunkedArray):
         if values.num_chunks != 1:
             return np.concatenate([np.empty(0)] + [encoder.arrow(chunk) for chunk in values.chunks])

@@ -110,12 +110,15 @@ def check_named(part: Part) -> None:
 
 
 def is_divided(part: Part) -> TypeGuard[Any]:
+    """Return whether a part can be read from several places at once."""
     return hasattr(part, "read_unit")
 
 
 def is_typed(part: Part) -> TypeGuard[Any]:
+    """Return whether a part keeps a type for every column."""
     return hasattr(part, "kind")
 
 
 def is_remote(part: Part) -> TypeGuard[Any]:
+    """Return whether the rows of a part stay where they are."""
     return hasattr(part, "counted")

@@ -23,6 +23,7 @@ _LONGEST = 300
 
 
 def is_plain(block: ByteArray, quote: int) -> bool:
+    """Return whether a block has no quotation marks."""
     return quote < 0 or not (block == quote).any()
 
 

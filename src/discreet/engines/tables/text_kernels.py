@@ -181,6 +181,7 @@ class Field:
         return len(self.starts)
 
     def text(self) -> pa.LargeBinaryArray:
+        """Collect the texts in an Arrow array."""
         if self.plain:
             offsets, data = gather_plain(self.block, self.starts, self.ends)
         else:
@@ -190,4 +191,5 @@ class Field:
         )
 
     def take(self, rows: IntArray) -> "Field":
+        """Return the field of some of the records."""
         return Field(self.block, self.starts[rows], self.ends[rows], self.styles[rows], self.quote, self.plain)

@@ -258,6 +258,7 @@ def numbers_of_text(values: pa.LargeBinaryArray, dialect: Dialect = PLAIN_NUMBER
 
 
 def _by_kernel(values: pa.LargeBinaryArray, dialect: Dialect) -> FloatArray:
+    """Read numbers that are written in any way."""
     _, offsets, data = values.buffers()
     places = _readonly(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
     out, hard = numbers_at(_readonly(data, np.uint8), places[:-1], places[1:], dialect)

@@ -39,6 +39,7 @@ class WorkbookWriter:
         self._rows, self._declared = 1, {column.name: column for column in domain or ()}
 
     def write_table(self, table: pa.Table) -> None:
+        """Write some rows."""
         if self._rows + table.num_rows > _MOST_ROWS:
             self.close()
             raise DataSourceError(
@@ -83,6 +84,7 @@ class WorkbookWriter:
         ]
 
     def close(self) -> None:
+        """Finish the sheet and the file."""
         if not self._book.fileclosed:
             self._book.close()
 

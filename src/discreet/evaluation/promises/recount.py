@@ -83,6 +83,7 @@ class _Count:
         self.failures, self.notes = list(parts.failures), list[str]()
 
     def whole_table(self) -> None:
+        """Count everything."""
         table, facts, parts = self.table, self.facts, self.parts
         if facts.get("rows", table.num_rows) != table.num_rows:
             self.failures.append(f"it has {table.num_rows} rows, stated {facts['rows']}")
@@ -203,6 +204,7 @@ class _Count:
             )
 
     def sensitive_columns(self, classes: IntArray) -> None:
+        """Count l and t of each sensitive column."""
         domain, table = self.domain, self.table
         asked = [rule for rule in ("l", "t") if self.required.get(rule)]
         secret = [name for name in self.parts.sensitive if name in table.column_names]
@@ -233,6 +235,7 @@ class _Count:
     def diversity(
         self, groups: Sequence[Group], name: str, wanted: Mapping[str, Any], reached: Mapping[str, Any]
     ) -> None:
+        """Count l of one column."""
         kind, least = wanted.get("kind") or reached.get("l_kind") or "distinct", wanted.get("least")
         stated = (reached.get("l") or {}).get(name) if reached.get("l_kind", kind) == kind else None
         said = None if stated is None else float(stated)
@@ -256,6 +259,7 @@ class _Count:
         self.found.setdefault("l", {})[name] = worst
 
     def closeness(self, groups: Sequence[Group], coded: CodedColumn) -> None:
+        """Count t of one column."""
         name, wanted = coded.name, self.required.get("t") or {}
         stated_ground, asked = (self.reached.get("t_kind") or {}).get(name), wanted.get("kind", "auto")
         by_type = "ordered" if coded.ordered else "equal"

@@ -88,6 +88,7 @@ def run(job: Job) -> JobResult:
 
 
 def check(job: Job) -> None:
+    """Check the schema."""
     if job.schema is not None:
         job.read_domain()
 

@@ -55,6 +55,7 @@ def run(job: Job) -> JobResult:
 
 
 def check(job: Job) -> None:
+    """Refuse an unknown mechanism."""
     name = job.parameters.get("mechanism")
     if name is not None and name not in audited_tables():
         _entry(job)
@@ -121,6 +122,7 @@ def _from_here() -> Iterator[None]:
 
 
 def _run_mechanism(job: Job) -> dict[str, Any]:
+    """Audit a mechanism on all pairs of inputs."""
     given, tables = job.parameters, audited_tables()
     name = given["mechanism"]
     if name in tables:
@@ -153,6 +155,7 @@ def _run_mechanism(job: Job) -> dict[str, Any]:
 
 
 def plain(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts as data for JSON."""
     shown = {k: v for k, v in facts.items() if k not in ("results", "exact_result")}
     shown["pairs"] = [{"pair": name, **json.loads(found.to_json())} for name, found in facts["results"]]
     if shown["pairs"]:

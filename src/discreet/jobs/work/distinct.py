@@ -22,6 +22,7 @@ from discreet.local.distinct import MOST_BITMAPS, promise
 
 
 def check(job: Job) -> None:
+    """Check everything but the data."""
     if job.kind == "distinct":
         _settings(job)
 
@@ -32,6 +33,7 @@ def _settings(job: Job) -> DistinctSketch:
 
 
 def run(job: Job) -> JobResult:
+    """Run one of the two."""
     if job.kind == "overlap":
         return _overlap(job)
     made, given, places = _settings(job), job.parameters, job.places()

@@ -60,6 +60,7 @@ def finish(
     candidates: Any = None,
     clusters: Any = None,
 ) -> JobResult:
+    """Write page and guarantee, and return the result."""
     places = job.places()
     if told := fitness(artifact, guarantee, clusters):
         figures["fitness"] = told

@@ -10,6 +10,7 @@ from discreet.jobs.job import Job, JobResult
 
 
 def run(job: Job) -> JobResult:
+    """Write the page about a release, compare it with the real table, or write a plan."""
     return _plan(job) if job.kind == "plan" else _report(job)
 
 
@@ -62,6 +63,7 @@ def _report(job: Job) -> JobResult:
 
 
 def _clusters(job: Job, name: str) -> Any:
+    """Read a result of `discreet cluster --json`."""
     text = read_whole(job.place(name), "clusters")
     try:
         found = json.loads(text)
@@ -73,6 +75,7 @@ def _clusters(job: Job, name: str) -> Any:
 
 
 def _is_clusters(found: Any) -> bool:
+    """Return whether data are complete cluster centres."""
     names = ("columns", "centers", "weights", "weight_std_errors", "may_be_noise")
     if not isinstance(found, dict) or not all(isinstance(found.get(name), list) for name in names):
         return False

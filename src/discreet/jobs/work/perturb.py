@@ -36,6 +36,7 @@ def run(job: Job) -> JobResult:
 
 
 def check(job: Job) -> None:
+    """Check everything but the data."""
     check_reserved(job, _mechanism(job).guarantee_)
 
 

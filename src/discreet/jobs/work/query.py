@@ -58,6 +58,7 @@ def run(job: Job) -> JobResult:
 
 
 def check(job: Job) -> None:
+    """Check everything but the data."""
     for name in ({"sign", "report"} & {*job.parameters, *job.outputs}) if "table" not in job.outputs else ():
         expected, fix = "used with a table that is written", ("table", "answer.csv")
         raise job.declared.wrong(name, {**job.outputs, **job.parameters}[name], expected, fix)

@@ -30,12 +30,14 @@ _OWN = ("epsilon", "domain", "key")
 
 
 def run(job: Job) -> JobResult:
+    """Run one of them."""
     if job.kind in ("aggregate", "merge"):
         return _count(job)
     return {"sketch": _sketch, "estimate": _estimate, "sketch-plan": _plan}[job.kind](job)
 
 
 def check(job: Job) -> None:
+    """Check everything but the data."""
     if job.kind == "sketch":
         mechanism = build(job)
         _memory(job, mechanism)
@@ -311,6 +313,7 @@ def _numbered(mechanism: Mechanism) -> bool:
 
 
 def count(files: Sequence[Path]) -> Counts:
+    """Count the reports of files."""
     counts: Counts | None = None
     for file in files:
         for message in messages_of(file):
@@ -323,6 +326,7 @@ def count(files: Sequence[Path]) -> Counts:
 
 
 def merge(files: Sequence[Path]) -> Counts:
+    """Add up the counts of files."""
     parts = (Counts.from_bytes(message) for file in files for message in messages_of(file))
     first = next(parts, None)
     if first is None:
@@ -347,6 +351,7 @@ def estimate(job: Job, counts: Counts) -> Any:
 
 
 def write_estimates(found: Any, output: Path) -> None:
+    """Write estimates as a table."""
     if isinstance(found, local.MeanEstimate):
         table = pa.table({name: np.atleast_1d(value) for name, value in _means(found).items()})
     else:
@@ -442,6 +447,7 @@ def _finite(value: Any) -> Any:
 
 
 def promise(mechanism: Mechanism, seeded: bool) -> dict[str, Any]:
+    """Return the facts of the guarantee as plain data."""
     told = mechanism.guarantee.to_dict()
     return {"mechanism": mechanism.to_dict(), "epsilon": told["epsilon"], "unit": told["unit"], "seeded": seeded}
 

@@ -21,10 +21,12 @@ from discreet.synopses.queries import rows_text
 
 
 def run(job: Job) -> JobResult:
+    """Release a synopsis, or find clusters."""
     return _synopsis(job) if job.kind == "synopsis" else _cluster(job)
 
 
 def check(job: Job) -> None:
+    """Check everything but the data."""
     if "release" in job.outputs:
         try:
             check_ending(job.places()["release"])
@@ -37,6 +39,7 @@ def check(job: Job) -> None:
 
 
 def estimator(job: Job) -> Any:
+    """Return the estimator of a job that releases a synopsis."""
     method = job.parameters.get("method") if job.kind == "synopsis" else None
     given = job.declared.arguments(job.parameters)
     return job.declared.make(method, domain=chosen_columns(job), **{**given, **charged(job)})
@@ -118,6 +121,7 @@ def _found(made: Synopsis, job: Job, n_clusters: int | str, given: dict[str, Any
 
 
 def figures(made: Synopsis, output: Path) -> dict[str, Any]:
+    """Return facts about the release as plain data."""
     return {
         "file": str(output),
         "leaves": made.n_leaves,
@@ -136,6 +140,7 @@ def figures(made: Synopsis, output: Path) -> dict[str, Any]:
 
 
 def summary(made: Synopsis) -> str:
+    """Describe the release in a sentence."""
     text = f"{made.n_leaves:,} groups of rows" if isinstance(made, CenterSynopsis) else f"{made.n_leaves:,} boxes"
     if made.hidden is not None:
         text += f" that survived out of {made.hidden.n_cells:,} (noisy count above {made.hidden.cutoff:,})"
@@ -177,6 +182,7 @@ def ledger_rows(guarantee: Guarantee) -> tuple[list[tuple[str, str, str]], bool]
 
 
 def _composed(line: Line) -> str:
+    """Describe how a line of a ledger is composed."""
     steps = counted(len(line.parts), "step")
     if line.kind == "parallel":
         return f"parallel composition of {steps}" if line.parts else "parallel composition"
@@ -211,6 +217,7 @@ def _places(made: Synopsis, found: ClusterResult, name: str) -> list[Any]:
 
 
 def weighed(made: Synopsis, found: ClusterResult) -> str:
+    """Describe the number of rows in the clusters and in total."""
     held = float(found.weights.sum())
     rows = max(made.total, 0.0)
     centers = counted(len(found.centers), "centre")
@@ -220,6 +227,7 @@ def weighed(made: Synopsis, found: ClusterResult) -> str:
 
 
 def cluster_figures(made: Synopsis, found: ClusterResult, output: Path | None) -> dict[str, Any]:
+    """Return centres and weights as plain data."""
     places = [_places(made, found, name) for name in found.columns]
     categories: dict[str, Any] = {}
     for name, shares in found.categories.items():

@@ -15,6 +15,7 @@ from discreet.synopses import Synopsis
 
 
 def run(job: Job) -> JobResult:
+    """Release rows and synopsis."""
     job = check(job)
     places = job.places()
     earlier = repeated(job)
@@ -55,6 +56,7 @@ def check(job: Job) -> Job:
 
 
 def known(made: Any) -> dict[str, Any]:
+    """Return which columns were measured together."""
     names = made.counted_names
     together = [[names[c] for c in m.columns] for m in made.measured.measured if len(m.columns) > 1]
     return {"measured": together}

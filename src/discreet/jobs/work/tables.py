@@ -23,10 +23,12 @@ from discreet.reporting import kind_of
 
 
 def run(job: Job) -> JobResult:
+    """Release an anonymous or masked table, or measure the risk of a table."""
     return {"risk": _risk, "mask": _mask}.get(job.kind, _anonymize)(job)
 
 
 def check(job: Job) -> None:
+    """Check everything but the data."""
     if job.kind == "risk":
         _asked(job)
     else:

@@ -180,6 +180,7 @@ class FlippedBitmap(binary.Kept):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> FlippedBitmap:
+        """Read the result of `to_bytes`."""
         from discreet.local.distinct.sketch import DistinctSketch
 
         message = binary.read(data, binary.BITMAP)

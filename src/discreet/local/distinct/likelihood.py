@@ -65,6 +65,7 @@ class PatternLaw:
         return np.asarray(np.einsum("rt,lts->lrs", self.readings, moved))
 
     def information(self, atoms: FloatArray) -> FloatArray:
+        """Return the Fisher information about the atoms."""
         slopes = self.slopes(atoms)
         return np.asarray(self.buckets * np.einsum("lrs,lrt,lr->st", slopes, slopes, 1 / self._safe(atoms)))
 

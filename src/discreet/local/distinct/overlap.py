@@ -122,4 +122,5 @@ class DistinctOverlap:
 
 
 def _spelled(name: str) -> str:
+    """Return a name as written in a question."""
     return name if name.isidentifier() and not iskeyword(name) else repr(name)

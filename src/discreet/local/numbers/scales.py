@@ -97,6 +97,7 @@ class Scale:
         return number
 
     def edges(self, buckets: int) -> FloatArray:
+        """Return the ends of the buckets."""
         return np.array([float(edge) for edge in _edges(self, buckets)])
 
     def cuts(self, buckets: int) -> FloatArray:

@@ -30,6 +30,7 @@ class Choices:
 
     @classmethod
     def read(cls, domain: Any) -> Choices:
+        """Check a ``domain`` argument: a number of values, or labels."""
         if isinstance(domain, (list, tuple, np.ndarray)):
             column = Categorical("domain", tuple(x.item() if isinstance(x, np.generic) else x for x in domain))
             if len(column.categories) < 2:
@@ -43,6 +44,7 @@ class Choices:
 
     @property
     def size(self) -> int:
+        """Number of values."""
         return self.domain if isinstance(self.domain, int) else len(self.domain)
 
     @cached_property

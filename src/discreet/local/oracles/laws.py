@@ -22,6 +22,7 @@ class UnaryLaw(ReportLaw):
 
     @property
     def coins(self) -> dict[str, Coin]:
+        """The probabilities of a 1 for the value held and for another one."""
         if not self.symmetric:
             return {"held": Coin(Chance(a=Fraction(1, 2)), up=False), "other": Coin(logistic(self.epsilon), up=True)}
         half = self.epsilon / 2
@@ -33,6 +34,7 @@ class UnaryLaw(ReportLaw):
         return either_way(held * (1 - other) / (other * (1 - held)))
 
     def draw(self, codes: IntArray, stream: Any) -> ByteArray:
+        """Draw a packed vector of bits for every number."""
         held, other = self.coins.values()
         rows = coin_bytes(other.chance, (len(codes), -(-self.size // 8)), stream)
         rows[:, -1] &= 255 >> (-self.size % 8)

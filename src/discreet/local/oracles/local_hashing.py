@@ -235,6 +235,7 @@ def best_width(epsilon: float) -> int:
 def _merge_sorted(
     seed: Any, bucket: Any, more_seed: Any, more_bucket: Any, out_seed: Any, out_bucket: Any
 ) -> None:  # pragma: no cover
+    """Merge two sorted lists of pairs."""
     i, j = 0, 0
     for k in range(len(out_seed)):
         first = j == len(more_seed) or (

@@ -48,6 +48,7 @@ class TableLaw(ReportLaw):
         return {}
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
+        """Return the largest ratio of two weights of one report."""
         return max(Fraction(max(column), min(column)) for column in zip(*self.weights, strict=True))
 
     def draw(self, codes: IntArray, stream: Any) -> IntArray:
@@ -161,6 +162,7 @@ class OwnOracle(OneNumber, Oracle):
 
     @property
     def _expected(self) -> FloatArray:
+        """The expected support of every value (columns) by a report of every value (rows)."""
         return np.asarray(self._chances @ self._spoken)
 
     @cached_property
@@ -200,6 +202,7 @@ class OwnOracle(OneNumber, Oracle):
 
 
 def _listed(row: Any) -> Any:
+    """Return an array as a list of whole numbers; others as they are."""
     return row.tolist() if isinstance(row, np.ndarray) else row
 
 

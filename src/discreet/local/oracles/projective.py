@@ -197,6 +197,7 @@ def is_prime(number: int) -> bool:
 
 
 def next_prime(number: int) -> int:
+    """Return the first prime from a number on."""
     return next(filter(is_prime, count(number)))
 
 

@@ -134,6 +134,7 @@ def support_law(epsilon: Fraction, d: int, w: int) -> SupportLaw:
 
 @jit
 def _write_marks(subsets: Any, rows: Any) -> None:  # pragma: no cover
+    """Set the bit of every number of a subset."""
     for i in range(subsets.shape[0]):
         for k in range(subsets.shape[1]):
             rows[i, subsets[i, k] >> 3] |= np.uint8(1 << (subsets[i, k] & 7))
@@ -141,6 +142,7 @@ def _write_marks(subsets: Any, rows: Any) -> None:  # pragma: no cover
 
 @jit
 def _count_lists(rows: Any, bits: int, size: int, out: Any) -> None:  # pragma: no cover
+    """Count the numbers in the reports."""
     mask = (1 << bits) - 1
     for i in range(rows.shape[0]):
         place, held, word = 0, 0, 0

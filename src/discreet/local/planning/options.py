@@ -50,6 +50,7 @@ class PlanGoal(NamedTuple):
     skew: float
 
     def fits(self, mechanism: Mechanism) -> bool:
+        """Return whether a report is small enough."""
         return self.max_bytes is None or mechanism.layout.size <= self.max_bytes
 
 
@@ -69,6 +70,7 @@ class Option:
     collides: bool = False
 
     def variance(self, n: int, share: float, skew: float) -> float:
+        """Return the variance of the count of a value that a share of ``n`` reporters hold."""
         held = share * n
         if self.collides:
             others = min(skew * n**2, (n - held) ** 2)
@@ -77,11 +79,13 @@ class Option:
 
 
 def options(wish: PlanGoal) -> Iterator[Option]:
+    """Yield the mechanisms to compare."""
     for family in (_declared, _hashed, _sketches, _remembering):
         yield from family(wish)
 
 
 def own_option(kind: Any, wish: PlanGoal) -> Option:
+    """Return an oracle of the user's own, by its class."""
     if not isinstance(kind, type) or not issubclass(kind, OwnOracle):
         named = "MyOracle" if isinstance(kind, type) or not isinstance(kind, OwnOracle) else type(kind).__name__
         raise InvalidType("own", kind, "a list of classes derived from OwnOracle, not of objects", f"own=[{named}]")

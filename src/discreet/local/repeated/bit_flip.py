@@ -134,6 +134,7 @@ class BitFlip(Mechanism):
 
     @cached_property
     def guarantee(self) -> Guarantee:
+        """The promise to every reporter."""
         return replace(super().guarantee, assumptions=_STORED if self.memoised else _FRESH)
 
     def _unit(self) -> str:
@@ -211,6 +212,7 @@ class BitFlip(Mechanism):
         return indices, _memo.stored(personal, seen)
 
     def _truth(self, codes: IntArray, indices: IntArray) -> Rows:
+        """Return the true answers, packed."""
         return np.packbits(indices == codes[:, None], axis=1, bitorder="little")
 
     def _reports(self, indices: IntArray, answers: Rows, *, seeded: bool) -> Reports:
@@ -273,6 +275,7 @@ class BitFlip(Mechanism):
 
 @jit
 def _count_pairs(rows: Any, n_taken: int, index_bits: int, asked: Any, ones: Any) -> None:
+    """Add reports to the counters of the indices they speak of."""
     first = n_taken * index_bits
     for row in range(rows.shape[0]):
         for taken in range(n_taken):

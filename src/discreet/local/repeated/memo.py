@@ -149,10 +149,12 @@ def labels(responses: Keys) -> Words:
 
 
 def context(name: str, parameters: dict[str, Any]) -> bytes:
+    """Return what identifies a collection."""
     return binary.canonical({"stored": name, "version": _VERSION, **parameters})
 
 
 def need(users: Any, memo: Any) -> Memo:
+    """Refuse to encode without users and a memo."""
     if users is None:
         expected = "a key per user: this mechanism repeats what it once said for a user"
         raise InvalidArgument("users", None, expected, "users=['this device']")
@@ -163,11 +165,13 @@ def need(users: Any, memo: Any) -> Memo:
 
 
 def same_length(users: Words, words: AnyArray) -> None:
+    """Refuse columns of different lengths."""
     if len(users) != len(words):
         raise InvalidArgument("users", f"{len(users)} keys", "one key per value", "users=ids")
 
 
 def _pad(key: bytes, table: bytes) -> bytes:
+    """Return a key in the form that HMAC takes."""
     short = hashlib.sha256(key).digest() if len(key) > _BLOCK else key
     return short.ljust(_BLOCK, b"\0").translate(table)
 

@@ -238,6 +238,7 @@ class Rappor(Mechanism):
         return cohorts, rows, _memo.labels(responses)
 
     def _filter(self, values: Any, cohorts: IntArray) -> Rows:
+        """Return packed Bloom filters."""
         rows = np.zeros((len(cohorts), -(-self.bits // 8)), np.uint8)
         every = np.arange(len(cohorts))
         for number in range(self.hashes):

@@ -128,6 +128,7 @@ def system(law: RapporLaw, family: HashFamily, labels: list[Any], reports: Any, 
 
 
 def _inverse(matrix: FloatArray) -> FloatArray:
+    """Invert the normal matrix, or refuse."""
     try:
         factor, low = linalg.cho_factor(matrix)
         condition, _ = linalg.lapack.dpocon(factor, np.abs(matrix).sum(axis=0).max())

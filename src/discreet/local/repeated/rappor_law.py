@@ -81,6 +81,7 @@ class RapporLaw(ReportLaw):
 
     @cached_property
     def permanent(self) -> PermanentLaw:
+        """The law of the permanent bits: the cost of all reports of one value."""
         return PermanentLaw(self)
 
     @property
@@ -90,6 +91,7 @@ class RapporLaw(ReportLaw):
         return more, min(self.hashes, self.bits - more)
 
     def turn(self, keys: stored.Keys, rows: ByteArray) -> None:
+        """Turn Bloom bits into permanent ones, in place, as keys decide."""
         stored.flip(keys, self.coins["stored"].threshold, self.bits, rows)
 
     def cohorts(self, keys: stored.Keys, number: int) -> IntArray:
@@ -97,6 +99,7 @@ class RapporLaw(ReportLaw):
         return stored.stored_below(keys, [number])[:, 0]
 
     def draw(self, permanent: ByteArray, stream: Any) -> ByteArray:
+        """Draw the bits of one report from the permanent ones, packed."""
         ones, zeros = (coin_bytes(Chance(a=c), permanent.shape, stream) for c in (self.q, self.p))
         sent = (permanent & ones) | (~permanent & zeros)
         if self.bits % 8:

@@ -48,6 +48,7 @@ def sign_reports(
 
 @jit
 def add_signs(rows: Any, row_bits: Any, sums: Any, reports: Any) -> None:  # pragma: no cover
+    """Add every report's sign to its cell."""
     row_mask = (_ONE << row_bits) - _ONE
     for i in range(rows.shape[0]):
         word = _u64(0)
@@ -60,6 +61,7 @@ def add_signs(rows: Any, row_bits: Any, sums: Any, reports: Any) -> None:  # pra
 
 @jit
 def hash_rows(points: Any, rows: Any, terms: Any, width: Any, out: Any) -> None:  # pragma: no cover
+    """Hash point i under the function of row i."""
     for i in range(len(out)):
         out[i] = bucket(polynomial(terms[rows[i]], points[i]), width)
 

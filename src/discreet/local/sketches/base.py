@@ -67,6 +67,7 @@ class Sketch(Mechanism):
 
     @cached_property
     def _terms(self) -> WordArray:
+        """The coefficients of the rows' functions."""
         terms = np.empty((self.n_hashes, _INDEPENDENCE), np.uint64)
         kernels.fill_terms(terms, np.uint64(self.key & (2**64 - 1)), np.uint64(self.key >> 64))
         return terms
@@ -78,6 +79,7 @@ class Sketch(Mechanism):
         return points
 
     def _buckets(self, values: Any) -> IntArray:
+        """Return the buckets of one value in all rows."""
         return self.family.all([values])[:, 0]
 
     @property

@@ -81,6 +81,7 @@ class HadamardSketch(Sketch):
 
     @property
     def _first(self) -> int:
+        """The first index that is drawn."""
         return int(self.skip_zero)
 
     @property

@@ -64,6 +64,7 @@ class Alphabet:
 
     @classmethod
     def read(cls, alphabet: Any, length: Any, other: Any) -> Alphabet:
+        """Check the arguments ``alphabet``, ``length`` and ``other``."""
         fix = f"alphabet={LETTERS!r}"
         if not isinstance(alphabet, str):
             raise InvalidType("alphabet", alphabet, "the characters in one text", fix)
@@ -82,6 +83,7 @@ class Alphabet:
 
     @property
     def size(self) -> int:
+        """Number of symbols, with the end."""
         return len(self._points)
 
     @cached_property
@@ -92,6 +94,7 @@ class Alphabet:
 
     @cached_property
     def _table(self) -> Symbols:
+        """The symbol of every code point."""
         table = np.full(_UNICODE, 1 + (self.characters + self.other).index(self.other), np.uint16)
         for symbol, c in enumerate(self.characters, start=1):
             upper = c.upper()
@@ -152,6 +155,7 @@ class TextCode:
         return (step,) * whole + ((left,) if left else ())
 
     def read(self, values: Any, stream: Generator | None = None) -> Symbols:
+        """Return the values in the form that `prefix` takes."""
         return self.alphabet.symbols(values)
 
     def prefix(self, read: AnyArray, bits: int) -> Bits:
@@ -183,6 +187,7 @@ class TextCode:
         return np.asarray(np.minimum((lengths + 1) * self._each, self.bits), np.int64)
 
     def values(self, whole: Bits) -> list[str]:
+        """Return the texts that the bits spell."""
         return self.alphabet.texts(self._spell(whole).astype(np.uint16))
 
     def _spell(self, bits: Bits) -> IntArray:
@@ -197,6 +202,7 @@ class WholeCode:
     bits: int
 
     def steps(self) -> tuple[int, ...]:
+        """Return the steps that spell a number, the first one longest."""
         if self.bits <= _FIRST_STEP:
             return (self.bits,)
         rest = self.bits - _FIRST_STEP
@@ -220,12 +226,15 @@ class WholeCode:
         return ((read[:, None] >> shifts) & 1).astype(np.uint8)
 
     def possible(self, prefixes: Bits) -> BoolArray:
+        """Return which prefixes belong to some number: all."""
         return np.ones(len(prefixes), np.bool_)
 
     def whole(self, prefixes: Bits) -> BoolArray:
+        """Return which prefixes belong to one number only: those of all bits."""
         return np.full(len(prefixes), prefixes.shape[1] == self.bits)
 
     def needed(self, whole: Bits) -> IntArray:
+        """Return the number of bits after which every number is known: all."""
         return np.full(len(whole), self.bits)
 
     def values(self, whole: Bits) -> list[int]:
@@ -318,6 +327,7 @@ def _mended(value: Any) -> str:
 
 
 def _content(column: pa.Array) -> tuple[ByteArray, IntArray]:
+    """Return the bytes and the offsets of Arrow text."""
     _, offsets, content = column.buffers()
     data = np.frombuffer(content or b"", np.uint8)
     if not len(column) or offsets is None:

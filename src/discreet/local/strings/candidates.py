@@ -114,6 +114,7 @@ def _gather(tables: Any, buckets: Any, first: int, sums: Any) -> None:  # pragma
 
 
 def extended(prefixes: Bits, bits: int) -> Bits:
+    """Return every prefix with every continuation of some bits."""
     ends = ((np.arange(1 << bits)[:, None] >> np.arange(bits - 1, -1, -1)) & 1).astype(np.uint8)
     starts = np.repeat(prefixes, len(ends), axis=0)
     return np.hstack([starts, np.tile(ends, (len(prefixes), 1))])

@@ -132,6 +132,7 @@ class PrefixExtension(Mechanism):
 
     @property
     def _ends(self) -> tuple[int, int, int]:
+        """Numbers of groups, hash functions and buckets."""
         return len(self.prefixes), self.functions, self.oracle.width
 
     @property

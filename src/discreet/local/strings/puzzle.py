@@ -342,6 +342,7 @@ def _possible(sketch: CountMeanSketch, rows: Rows) -> BoolArray:
 
 
 def _view(counters: dict[str, IntArray], part: str, place: int | None = None) -> dict[str, IntArray]:
+    """Return the counters of one sketch, to be added to in place."""
     return {
         name.removeprefix(f"{part}_"): array if place is None else array[place]
         for name, array in counters.items()

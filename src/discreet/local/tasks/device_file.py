@@ -49,6 +49,7 @@ class DeviceState:
         return Memo(hmac.digest(bytes.fromhex(self.secret), question.encode("utf-8", "replace"), hashlib.sha256))
 
     def spent_today(self, task: str | None = None) -> Fraction:
+        """Return the spending of the last day: on one task, or on all."""
         chosen = (amount for name, amount in self.today.items() if task in (None, name))
         return sum(map(written_amount, chosen), start=Fraction(0))
 

@@ -84,6 +84,7 @@ def split_frame(size: int, data: bytes) -> tuple[bytes, int, bytes]:
 
 
 def impossible(possible: BoolArray) -> FormatError:
+    """Return the error about an invalid report of a frame."""
     first, n = int(np.argmin(possible)), len(possible)
     return FormatError(f"a frame with a report that no device makes: report {first} of {n}", reason="report")
 

@@ -121,6 +121,7 @@ def batch_code(own: Any, other: str, digest: str, content: bytes) -> bytes:
 
 
 def private_key(raw: bytes | None = None) -> Any:
+    """Return a private key; None makes a new one."""
     kind = _curve().X25519PrivateKey
     return kind.generate() if raw is None else kind.from_private_bytes(raw)
 

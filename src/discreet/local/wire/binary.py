@@ -69,6 +69,7 @@ def canonical(parameters: dict[str, Any]) -> bytes:
 
 
 def write(kind: int, parameters: dict[str, Any], n: int, body: Iterable[Any], *, seeded: bool) -> bytes:
+    """Assemble a message from the buffers of its body."""
     header, parts = canonical(parameters), [bytes(p) for p in body]
     head = MAGIC + bytes([VERSION, kind, _SEEDED if seeded else 0, 0]) + len(header).to_bytes(4, "little") + header
     sizes = n.to_bytes(8, "little") + sum(map(len, parts)).to_bytes(8, "little")

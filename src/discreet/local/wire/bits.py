@@ -82,6 +82,7 @@ class Layout:
 
 
 def packed_numbers(numbers: AnyArray, bits: int) -> Rows:
+    """Pack the numbers of every row one after the other."""
     rows = np.zeros((len(numbers), -(-numbers.shape[1] * bits // 8)), np.uint8)
     write_lists(numbers, bits, rows)
     return rows
@@ -94,6 +95,7 @@ def bits_for(n_values: int) -> int:
 
 @inlined
 def read_bits(rows: Any, row: int, first: int, bits: int) -> int:  # pragma: no cover
+    """Read one number field of one report."""
     value = 0
     done = 0
     place, shift = first >> 3, first & 7

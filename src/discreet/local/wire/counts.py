@@ -90,6 +90,7 @@ class Counts(binary.Kept):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Counts:
+        """Read the result of `to_bytes`."""
         message = binary.read(data, binary.STATE)
         mechanism = mechanism_from_dict(message.header)
         if len(message.body) < 8 or len(message.body) % 8:

@@ -52,12 +52,14 @@ def register(kind: type[Mechanism]) -> None:
 
 
 def mechanisms() -> dict[str, type[Mechanism]]:
+    """Return all local mechanisms by name."""
     for home in _HOMES.values():
         import_module(f"discreet.local.{home}")
     return {name: _BY_NAME[name] for name in [*_HOMES, *(_BY_NAME.keys() - _HOMES.keys())]}
 
 
 def to_plain(mechanism: Any) -> dict[str, Any]:
+    """Return name and parameters as plain data."""
     facts: dict[str, Any] = {"mechanism": mechanism.NAME}
     for field in fields(mechanism):
         facts[field.name] = _plain(field.name, getattr(mechanism, field.name))
@@ -65,6 +67,7 @@ def to_plain(mechanism: Any) -> dict[str, Any]:
 
 
 def mechanism_from_dict(facts: Any) -> Mechanism:
+    """Rebuild a mechanism from its plain data."""
     if not isinstance(facts, dict) or not isinstance(facts.get("mechanism"), str):
         raise FormatError("not a local mechanism: the field 'mechanism' is missing")
     if facts["mechanism"] in _HOMES:
@@ -77,6 +80,7 @@ def mechanism_from_dict(facts: Any) -> Mechanism:
 
 
 def from_plain(kind: type[M], facts: Any) -> M:
+    """Rebuild an object of known type from its plain data."""
     name: str = kind.NAME  # type: ignore[attr-defined]
     if not isinstance(facts, dict) or facts.get("mechanism") != name:
         raise FormatError(f"not a {name}")
@@ -95,6 +99,7 @@ def from_plain(kind: type[M], facts: Any) -> M:
 
 
 def written_budget(name: str, text: Any) -> Fraction:
+    """Read a budget of a header."""
     if not isinstance(text, str) or not _RATIONAL.fullmatch(text) or text.endswith("/0"):
         raise FormatError(f"{name} must be a rational number such as 1/2")
     return Fraction(text)

@@ -23,10 +23,12 @@ COLUMN = "report"
 
 
 def holds_table(reports: Any) -> bool:
+    """Return whether reports are given as a path or a table."""
     return isinstance(reports, (str, Path, pa.Table, pa.RecordBatch, engines.Source)) or hasattr(reports, "columns")
 
 
 def count_stored(mechanism: Any, data: Any) -> Counts:
+    """Count the reports in a table."""
     source = engines.open(data)
     places = [[_place(part)] for part in source.parts]
     if not source.remote:

@@ -46,10 +46,12 @@ class Cells:
 
     @property
     def volumes(self) -> FloatArray:
+        """Lengths, areas or volumes."""
         return np.asarray(np.prod(self.upper - self.lower, axis=1))
 
     @property
     def sides(self) -> FloatArray:
+        """The longest sides."""
         return np.asarray((self.upper - self.lower).max(axis=1))
 
     def paths(self, rates: FloatArray) -> FloatArray:
@@ -104,6 +106,7 @@ def _leaves(counts: FloatArray, most: int) -> tuple[IntArray, IntArray]:
 
 
 def _edges(middles: FloatArray, sides: FloatArray) -> IntArray:
+    """Return the pairs of neighbours, each once."""
     lists = spatial.cKDTree(middles).query_ball_point(middles, _NEIGHBOURS * sides)
     a = np.repeat(np.arange(len(middles)), [len(found) for found in lists])
     b = np.concatenate([np.asarray(found, np.int64) for found in lists])

@@ -23,6 +23,7 @@ _LARGEST_LEVEL = 64
 
 
 def elastic_neighbours(level: float, people: float) -> str:
+    """Return the neighbours of a report among people, in words."""
     return (
         f"points at elastic distance {as_it_is(level)}; within it of every point live at least {as_it_is(people)} "
         "people by the declared density (elsewhere the level is that distance)"
@@ -140,6 +141,7 @@ class ElasticNoise:
 
     @cached_property
     def law(self) -> ElasticLaw:
+        """The law; it is made once per map and kept."""
         if self.level == math.inf:
             raise InvalidArgument("epsilon", math.inf, "finite: without noise there is no law", "epsilon=1.0")
         scaling = declared_scaling(self.scaling.units, self.scaling.box)
@@ -157,6 +159,7 @@ class ElasticNoise:
 
     @property
     def spending(self) -> Spending:
+        """The cost among the people."""
         metric = {"dimension": self.scaling.dimension, "scaling": self.scaling.to_dict()}
         parameters: dict[str, Any] = {**metric, "min_people": self.people, "density": self.known.describe()}
         assumptions = ["the density is public, or was released with a budget of its own; people are counted by it"]
@@ -177,6 +180,7 @@ class ElasticNoise:
         )
 
     def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:
+        """Report a cell for each row, in the columns' own units."""
         if self.level == math.inf:
             return self.scaling.back(self.scaling.forward(rows))
         return self.law.draw(rows, stream)

@@ -36,6 +36,7 @@ class PeopleGrid:
 
 
 def read_density(density: Any, scaling: Scaling) -> PeopleGrid:
+    """Read a ``density`` argument."""
     n, widths = scaling.dimension, scaling.corners[1]
     side = float(widths.max()) / FINENESS[n]
     shape = tuple(int(k) for k in np.maximum(np.ceil(widths / side - 1e-9), 1))

@@ -42,6 +42,7 @@ class LatticeLaw:
 
     @property
     def price(self) -> Exact:
+        """The cost of a report."""
         return self.times * self.reach / self.scale if self.scale else math.inf
 
 
@@ -56,6 +57,7 @@ class IsotropicLatticeLaw(LatticeLaw):
 
     @property
     def times(self) -> int:  # type: ignore[override]
+        """Number of times that a report pays for the distance."""
         return 2 if self.resampled else 1
 
     def draw(self, places: IntArray, stream: Any, corners: Sequence[FloatArray] = ()) -> IntArray:
@@ -73,6 +75,7 @@ class AxesLatticeLaw(LatticeLaw):
     """Discrete Laplace noise on every coordinate; distances are summed over the coordinates."""
 
     def draw(self, places: IntArray, stream: Any) -> IntArray:
+        """Add noise to lattice places, in place."""
         if self.scale:
             places += noise.discrete_laplace(self.scale, size=places.shape, rng=stream)
         return places
@@ -85,6 +88,7 @@ class SphereLatticeLaw(LatticeLaw):
     quarter: int = 90
 
     def draw(self, places: IntArray, stream: Any) -> IntArray:
+        """Move lattice places, in place."""
         if self.scale:
             SphericalNoise.draw(self.scale, self.quarter, stream).move(places)
         return places
@@ -106,6 +110,7 @@ class TrajectoryLaw:
 
     @property
     def epsilon(self) -> Fraction:
+        """The most that a whole trajectory may cost."""
         return self.budget
 
     @property

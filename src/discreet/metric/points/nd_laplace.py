@@ -136,24 +136,29 @@ class PointNoise(LatticeNoise):
 
     @property
     def box(self) -> Box:
+        """The numeric columns' bounds."""
         return self.scaling.box
 
     @property
     def noise_law(self) -> IsotropicLatticeLaw:
+        """The law that noise is drawn from and that prices it."""
         again, reach = self.remap == "resample", (self.radius + self.rounding) / self.step
         scale = Fraction(0) if self.rate == math.inf else 1 / (Fraction(self.rate) * self.step)
         return IsotropicLatticeLaw(self.level * (2 if again else 1), scale, reach, again)
 
     @property
     def spending(self) -> Spending:
+        """The cost at distance ``radius``."""
         metric = {"dimension": self.scaling.dimension, "scaling": self.scaling.to_dict()}
         step, moves = float(self.step), self.scaling.kind == "matrix"
         return self._spending(metric, step, f"{step:.3g}", self.scaling.diameter, moves)
 
     def distance(self, rows: FloatArray, others: FloatArray) -> FloatArray:
+        """Return the distance of clamped rows from others, in the metric."""
         return np.asarray(np.linalg.norm(self.scaling.forward(rows) - self.scaling.apply(others), axis=1))
 
     def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:
+        """Add noise to rows in the columns' own units."""
         step = float(self.step)
         corners = [np.trunc(x / step) for x in self.scaling.corners]
         places = self.noise_law.draw(to_places(rows, self.scaling, step), stream, corners)

@@ -141,6 +141,7 @@ class ColumnReports:
 
     @property
     def n_sent(self) -> int:
+        """Number k of reported numbers per row."""
         d = len(self.box.lower)
         if self.attributes == "all" or self.epsilon == math.inf:
             return d
@@ -148,10 +149,12 @@ class ColumnReports:
 
     @property
     def each(self) -> Exact:
+        """The budget of each reported number, ε/k."""
         return math.inf if self.epsilon == math.inf else Fraction(self.epsilon) / self.n_sent
 
     @property
     def law(self) -> MeanLaw | SquareWaveLaw:
+        """The law of one number's report."""
         if self.epsilon == math.inf:
             raise InvalidArgument("epsilon", math.inf, "finite: without noise there is no law", "epsilon=1.0")
         if self.method == "square_wave":
@@ -160,10 +163,12 @@ class ColumnReports:
 
     @property
     def sampled(self) -> Sampled:
+        """The law of a whole row's report."""
         return Sampled(self.law, self.n_sent, len(self.box.lower))
 
     @property
     def spending(self) -> Spending:
+        """The cost of a row: k numbers with ε/k each."""
         d, k, each = len(self.box.lower), self.n_sent, "inf" if self.each == math.inf else str(self.each)
         return Spending(
             label=f"{k} of {d} numbers, equal parts",
@@ -173,6 +178,7 @@ class ColumnReports:
         )
 
     def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:
+        """Report on rows in the columns' own units."""
         if self.epsilon == math.inf:
             return clamped(rows, self.box)
         n, d = rows.shape
@@ -205,6 +211,7 @@ class ColumnReports:
 
 
 def local_epsilon(value: object) -> Exact:
+    """Check the total budget of a row."""
     number = checks.budget("epsilon", value)
     if number != math.inf and not SMALLEST_EPSILON <= number <= LARGEST_EPSILON:
         expected = f"from {float(SMALLEST_EPSILON):g} to {LARGEST_EPSILON:g} (or math.inf for a run without privacy)"

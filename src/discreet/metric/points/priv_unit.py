@@ -104,12 +104,14 @@ class DirectionReports:
 
     @property
     def law(self) -> CapLaw:
+        """The law of a direction's report."""
         if self.epsilon == math.inf:
             raise InvalidArgument("epsilon", math.inf, "finite: without noise there is no law", "epsilon=1.0")
         return cap_law(Fraction(self.epsilon), len(self.box.lower) + int(self.lifted))
 
     @property
     def spending(self) -> Spending:
+        """The cost of a row."""
         inputs = "points" if self.lifted else "directions"
         parameters: dict[str, Any] = {"dimension": len(self.box.lower), "inputs": inputs}
         if self.epsilon != math.inf:
@@ -124,6 +126,7 @@ class DirectionReports:
         )
 
     def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:
+        """Report on rows in the columns' own units."""
         inside = clamped(rows, self.box)
         if self.lifted:
             if self.epsilon == math.inf:

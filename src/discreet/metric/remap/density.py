@@ -155,6 +155,7 @@ def density_at(point: Any, low: Any, width: Any, tables: Any, shares: Any) -> fl
 
 @jit
 def log_densities(points: Any, low: Any, width: Any, tables: Any, shares: Any, out: Any) -> None:  # pragma: no cover
+    """Return ln of the density at many points."""
     log_volume = np.log(width).sum()
     for i in range(points.shape[0]):
         found = density_at(points[i], low, width, tables, shares)

@@ -26,15 +26,18 @@ _AT_ONCE = 1024
 
 
 def clip(points: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Move points into a public box."""
     return np.asarray(np.clip(points, low, high))
 
 
 def to_grid(points: FloatArray, low: FloatArray, high: FloatArray, per_axis: int) -> FloatArray:
+    """Move points to the nearest of ``per_axis`` equally spaced values on every axis."""
     steps = (high - low) / (per_axis - 1)
     return np.asarray(low + np.clip(np.rint((points - low) / steps), 0, per_axis - 1) * steps)
 
 
 def nearest_places(points: FloatArray, places: FloatArray) -> Any:
+    """Return, for every point, the number of the nearest place."""
     return spatial.cKDTree(places).query(points)[1]
 
 

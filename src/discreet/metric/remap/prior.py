@@ -23,6 +23,7 @@ class PlacePrior:
     epsilon: float | None = None
 
     def describe(self) -> dict[str, Any]:
+        """Return its facts for the guarantee."""
         return {"origin": self.origin, "places": len(self.places), "epsilon": self.epsilon}
 
 

@@ -39,11 +39,13 @@ def great_circle(a: Any, b: Any) -> FloatArray:
 
 
 def unit_vectors(rows: FloatArray) -> FloatArray:
+    """Return places as points of the unit sphere in space."""
     lat, lon = np.radians(rows[:, 0]), np.radians(rows[:, 1])
     return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=1)
 
 
 def from_vectors(vectors: FloatArray) -> FloatArray:
+    """Return the places that vectors of any length point to."""
     x, y, z = vectors.T
     return np.asarray(np.degrees(np.stack([np.arctan2(z, np.hypot(x, y)), np.arctan2(y, x)], axis=1)))
 
@@ -100,6 +102,7 @@ def to_rows(places: IntArray, quarter: int) -> FloatArray:
 
 
 def nearest(rows: FloatArray, places: FloatArray) -> FloatArray:
+    """Move rows to the nearest of some public places."""
     _, own = spatial.cKDTree(unit_vectors(places)).query(unit_vectors(rows))
     return np.asarray(places[own])
 

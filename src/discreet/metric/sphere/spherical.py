@@ -201,21 +201,25 @@ class PlaceNoise(LatticeNoise):
 
     @property
     def box_is_part(self) -> bool:
+        """True if the declared box is smaller than the world."""
         low, high = zip(*WORLD, strict=True)
         return bool((self._place_box.lower > low).any() or (self._place_box.upper < high).any())
 
     @property
     def noise_law(self) -> SphereLatticeLaw:
+        """The law that noise is drawn from and priced by; angles on the sphere."""
         scale = Fraction(0) if self.rate == math.inf else 1 / (Fraction(self.rate) * _EARTH)
         return SphereLatticeLaw(self.level, scale, (self.radius + self.rounding) / _EARTH, self.quarter)
 
     @property
     def spending(self) -> Spending:
+        """The cost at distance ``radius``."""
         metric = {"scaling": {"kind": "sphere", "radius": globe.EARTH, "unit": "metre"}}
         step = 90 / self.quarter
         return self._spending(metric, step, f"{step:g} degrees", globe.diameter(self._place_box), self.box_is_part)
 
     def clean(self, rows: FloatArray) -> FloatArray:
+        """Return rows in the declared box, as (latitude, longitude)."""
         return globe.cleaned(rows[:, self._order], self._place_box)
 
     def distance(self, rows: FloatArray, others: FloatArray) -> FloatArray:
@@ -223,6 +227,7 @@ class PlaceNoise(LatticeNoise):
         return globe.great_circle(self.clean(rows), others[:, self._order])
 
     def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:
+        """Move rows by noise."""
         places = self.noise_law.draw(globe.to_places(self.clean(rows), self.quarter), stream)
         return self._remapped(globe.to_rows(places, self.quarter))[:, self._order]
 
@@ -237,6 +242,7 @@ class PlaceNoise(LatticeNoise):
 
 
 def _quarter(given: Any, rate: Exact, radius: float) -> int:
+    """Return the number of lattice steps in 90 degrees."""
     if given is None:
         least, most = _DIGITS
         digits = most

@@ -15,6 +15,7 @@ _NO_PROOF += "A pass is not a proof: only these inputs, features and runs were e
 
 
 def mechanism_page(facts: dict[str, Any], language: str = "en") -> str:
+    """Return the page of an audited mechanism."""
     results, passed, exact = facts["results"], facts["passed"], facts.get("exact_result")
     claim = f"ε = {number(facts['claimed'], 6)}" if "claimed" in facts else "k, l and t, counted again"
     if facts.get("delta"):
@@ -71,6 +72,7 @@ def _seen(name: str, r: Any) -> str:
 
 def artifact_page(facts: dict[str, Any], language: str = "en") -> str:
     # Without a budget there is no ledger to check.
+    """Return the page of a checked file."""
     free = [c for c in facts["checks"] if c["check"] == "ledger" and c["holds"] is None]
     booked = [c for c in facts["checks"] if c["check"] == "account"]  # for the reader to judge
     passed, checks = facts["passed"], [c for c in facts["checks"] if c not in free and c not in booked]

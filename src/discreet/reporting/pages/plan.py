@@ -69,8 +69,10 @@ def _error(row: Any) -> str:
 
 
 def percent(value: float) -> str:
+    """Write a share for people."""
     return number(value, 3) if value >= 1 else share(value)
 
 
 def needed(epsilon: float | None) -> str:
+    """Write a required budget for people."""
     return "none" if epsilon is None else number(epsilon, 3)

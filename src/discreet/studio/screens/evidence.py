@@ -123,6 +123,7 @@ def _begun(visit: Visit, release: Released, job: Job, mark: str) -> Response:
 
 @answers(f"{_HERE}/audit", "POST")
 def audit(visit: Visit) -> Response:
+    """Check a released file against its promise."""
     release = _release(visit)
     file = next((each for each in _files(release) if each.name == visit.form.get("file")), release.file)
     return _begun(visit, release, Job("audit", str(file)), "audit")
@@ -130,6 +131,7 @@ def audit(visit: Visit) -> Response:
 
 @answers(f"{_HERE}/risk", "POST")
 def risk(visit: Visit) -> Response:
+    """Measure how well people hide in a released table."""
     release = _release(visit)
     return _begun(visit, release, Job("risk", str(release.file)), "attacks")
 

@@ -29,6 +29,7 @@ def show(visit: Visit) -> Response:
 
 @answers("/p/{project}/goal/guide")
 def guide(visit: Visit) -> Response:
+    """Show the next question, or what the answers point to."""
     asked = choosing.QUESTIONS
     answers = {name: visit.query.get(name, "") for name in asked}
     step = next((name for name, said in answers.items() if said not in asked[name]), "")

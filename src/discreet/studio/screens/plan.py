@@ -210,6 +210,7 @@ def show_outlook(visit: Visit) -> Response:
 
 @answers("/p/{project}/plan", "POST")
 def save(visit: Visit) -> Response:
+    """Save the plan, and continue to the release if it is valid."""
     project, t = visit.project, visit.t
     if project.goal not in MAIN:
         return visit.to("goal")

@@ -36,6 +36,7 @@ def show(visit: Visit) -> Response:
 
 @answers("/p/{project}/release/{number:int}")
 def show_run(visit: Visit) -> Response:
+    """Show one run: its progress, its result, or how to go on."""
     project, run = visit.project, _run(visit)
     drawn = None
     if run.files.get("release") or run.files.get("counts"):

@@ -121,6 +121,7 @@ class PostgresTable(_Database):
         encoder.check("float" if numeric else column_kind(kind), "numeric" if numeric else kind, self.label)
 
     def kind(self, position: int) -> pa.DataType:
+        """Return the type of a column, as its values are passed on."""
         kind = self._schema.field(position).type
         return kind if self._plain(position) else pa.large_string()
 

@@ -101,6 +101,7 @@ class StatisticsTable(Part):
                 return
 
     def _kind(self, stored: str, written: str | None) -> pa.DataType:
+        """Return the type of a column, by what the file says of it."""
         if stored == "string":
             return pa.large_string()
         if written and re.fullmatch(_DAYS[self._program], written, re.IGNORECASE):
