@@ -322,3 +322,25 @@ def test_the_command_line_shuffles(tmp_path: Path) -> None:
     assert np.all(np.diff(csv.read_csv(tmp_path / "noisy.csv")["x"].to_numpy()) > 0)
     assert "the order itself is not protected" in " ".join(result.output.split())
     assert run(*start, "--order", "sorted", catch=True).exit_code != 0
+
+
+@pytest.mark.parametrize("method", [dc.anonymity.DensityTree, dc.anonymity.Mondrian, dc.anonymity.Generalization])
+def test_rows_name_the_input_also_where_rows_were_left_out(method: Any) -> None:
+    """Without a quasi-identifier or a person the first rows take no part, and the others keep their numbers."""
+    ages, persons = [None, 5, *([10, 20, 30] * 10)], ["a", None, *(f"p{i}" for i in range(30))]
+    ill = [f"v{i}" for i in range(32)]
+    table = pa.table({"who": persons, "age": pa.array(ages, pa.int64()), "ill": ill})
+    domain = dc.Domain(
+        {
+            "who": {"role": "person"},
+            "age": {"kind": "integer", "bounds": [0, 40], "role": "quasi-identifier"},
+            "ill": {"categories": ill, "role": "sensitive"},
+        }
+    )
+    release = method(k=3, domain=domain).fit_transform(table)
+    assert release.dropped == 2
+    assert release.table["ill"].to_pylist() == [ill[row] for row in release.rows]
+    assert release.bounds.num_rows == len(release)
+    assert dc.anonymity.record_linkage(table, release).rows == len(release)
+    with pytest.raises(dc.errors.InvalidArgument, match="whole table"):
+        dc.anonymity.record_linkage(table.slice(2), release)

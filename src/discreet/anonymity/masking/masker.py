@@ -215,8 +215,8 @@ def masked_release(
         seeded=(random or delivery.order == "shuffled") and stream.seeded,
     )
     made = with_legend(pa.table({name: columns[name] for name in _order_of(table, columns)}), guarantee)
-    gone = table.dropped + table.unnamed
-    return MaskedRelease(made, guarantee, cells, rows, 0, gone, disclosure=dict(disclosure or {}))
+    gone, own = table.dropped + table.unnamed, cells.of[rows]
+    return MaskedRelease(made, guarantee, cells, table.kept[rows], 0, gone, _own=own, disclosure=dict(disclosure or {}))
 
 
 def read_coordinates(data: Any, table: Table) -> FloatArray:

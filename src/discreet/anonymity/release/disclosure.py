@@ -125,9 +125,9 @@ def _read(
     truth, shown = read_columns(source, names), read_columns(shown_source, names)
     rows = np.arange(shown.num_rows)
     if isinstance(released, Release):
-        if released.dropped:
-            more = f"{released.dropped} rows more"
-            raise InvalidArgument("original", more, "the rows that are released", "dropping missing values")
+        if truth.num_rows < (least := len(released.cells.of) + released.dropped):
+            expected = f"the whole table that was released, of {least:,} rows or more"
+            raise InvalidArgument("original", f"{truth.num_rows:,} rows", expected, "what the release was made of")
         if not len(released.rows) and shown.num_rows:
             raise InvalidArgument("released", "a sample", "rows that have an original", 'output="center"')
         rows = released.rows

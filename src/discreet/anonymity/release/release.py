@@ -113,6 +113,8 @@ class Release:
     dropped: int
     _kept: Origin | None = field(default=None, repr=False)
     _must_be_followed: bool = field(default=False, repr=False)
+    #: The cell of each row of `table`.
+    _own: IntArray = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -123,7 +125,7 @@ class Release:
         if not len(self.rows):
             expected = "interval or center: a drawn row has no bounds"
             raise InvalidArgument("output", "sample", expected, 'output="interval"')
-        return pa.table(_bounds(self.cells, self.cells.of[self.rows]))
+        return pa.table(_bounds(self.cells, self._own))
 
     @cached_property
     def record(self) -> ReleaseRecord:
@@ -141,7 +143,7 @@ class Release:
         # A pickled release may travel. It holds no identifiers, no places of rows in the input and no suppressed rows.
         followed = self._kept is not None and self._kept.history is not None
         state = {name: value for name, value in self.__dict__.items() if name not in ("_kept", "record")}
-        of = self.cells.of[self.rows] if len(self.rows) else np.sort(self.cells.of[self.cells.of >= 0])
+        of = self._own if len(self.rows) else np.sort(self.cells.of[self.cells.of >= 0])
         return {
             **state, "cells": replace(self.cells, of=of), "rows": np.arange(len(self.rows)),
             "_must_be_followed": self._must_be_followed or followed,
@@ -257,7 +259,8 @@ def publish(
     guarantee = promise(table.plan, rules, figures, delivery, method, told, notes, stream.seeded)
     made = with_legend(pa.table({name: columns[name] for name in _order_of(table, columns)}), guarantee)
     origin = Origin(table, rules.to_history(), tuple(earlier), history, groups or {}, tree)
-    return Release(made, guarantee, cells, rows, suppressed, table.dropped + table.unnamed, origin)
+    gone = table.dropped + table.unnamed
+    return Release(made, guarantee, cells, table.kept[rows], suppressed, gone, origin, _own=own)
 
 
 def left_out(dropped: int, unnamed: int) -> dict[str, int]:
