@@ -11,12 +11,13 @@ import pytest
 
 from discreet.core import SigningKey
 from discreet.jobs import Job
-from discreet.reporting import verify
+from discreet.reporting import verdict, verify
 from discreet.studio.checks import Check, attack_job, attackable, checks_of, owner
 from discreet.studio.released import collect, kept_facts, release_of
 from discreet.studio.runs.offer import history_of
 from discreet.studio.runs.run import Run, blank
 from discreet.studio.screens.evidence import audits_now
+from discreet.studio.words import speaker
 from discreet.studio.workspace import Workspace
 from discreet.synopses import Synopsis
 from studio_client import browser
@@ -390,3 +391,11 @@ def test_the_report_of_every_release_is_signed_by_the_key_of_the_studio_and_can_
             assert text == ["holds"], (kind, found.to_dict())
             signed = [a.about for a in found.answers if a.name == "signature" and a.result == "holds"]
             assert len(signed) == (0 if signer is None else len(files) + 1), (kind, signed)
+
+
+def test_every_check_of_a_release_has_a_name_on_the_page():
+    """A finding without one would be shown as a fault of the studio."""
+    named = re.findall(r'found\.add\(\s*"(\w+)"', Path(verdict.__file__).read_text(encoding="utf-8"))
+    assert {"cells", "draws", "promise", "seal"} <= set(named)
+    for language in ("en", "de"):
+        assert all(speaker(language)(f"evidence.check_{name}") for name in named)
