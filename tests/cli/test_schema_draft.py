@@ -113,6 +113,16 @@ def test_a_few_values_that_cannot_be_read_are_told(tmp_path: Path, capsys: pytes
     assert "add that line if there is none: looked = 100" in " ".join(said.split())
 
 
+@pytest.mark.parametrize(("columns", "told"), [(15, True), (14, False)])
+def test_a_check_of_many_columns_tells_what_missing_values_cost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], columns: int, told: bool
+) -> None:
+    declared = {f"q{i}": {"bounds": [0, 3]} for i in range(columns)} | {"own": {"bounds": [0, 3], "missing": "own"}}
+    dc.Domain(declared).to_toml(tmp_path / "s.toml")
+    said = " ".join(printed(capsys, "schema", "check", tmp_path / "s.toml").split())
+    assert ("every row without a value in one of 15 columns" in said) is told
+
+
 def test_a_check_of_more_rows_than_the_schema_states_asks_to_state_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,6 +18,8 @@ from discreet.jobs import ACCOUNT, TABLE, declared, option
 
 #: From this number of columns, synthetic data are more accurate than a synopsis.
 _MANY = 5
+#: From this number, a few missing values in each column leave few rows that have none.
+_LOSING = 15
 
 
 @verb(
@@ -194,7 +196,7 @@ def _by_codebook(data: str, found: Any, book: dict[str, Any], header: bool | Non
 def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None:
     """Check a schema file, whether it fits a table, and with ``rows`` how well."""
     from discreet import engines
-    from discreet.core import Domain, shown_levels
+    from discreet.core import NAMING, Domain, shown_levels
     from discreet.engines import Doubts, examine
 
     domain = Domain.from_toml(Path(schema_file))
@@ -235,6 +237,12 @@ def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None
     }
     for column, share in {**dict.fromkeys(doubts.unread, "none"), **doubts.partly}.items():
         console.print(f"  [yellow]{escape(column)}[/]: {told[share]}.")
+    strict = sum(column.missing == "drop" for column in domain if column.role not in NAMING)
+    if strict >= _LOSING:
+        console.print(
+            f"  A noisy release leaves out every row without a value in one of {strict} columns. Declare "
+            'missing = "own" where values are often missing, or release fewer columns.'
+        )
     if doubts.unread or doubts.partly:
         console.print(
             "  Check the decimal and thousands separators, units after numbers (marks), words for missing values "

@@ -326,7 +326,8 @@ def _declare(cls: type[_Options], *, frozen: bool) -> None:
 
     if "__init__" not in own_code:
         made.__init__ = construct_known
-    hints = {name: str(field.type) for name, field in fields.items()}
+    types = {name: field.type for name, field in fields.items()}  # texts, where annotations are not evaluated
+    hints = {name: kind.__name__ if isinstance(kind, type) else str(kind) for name, kind in types.items()}
     cls.__doc__ = with_parameters(cls.__doc__, [o.describe(hints[o.name]) for o in cls.declared.values()])
 
 
