@@ -13,7 +13,7 @@ from click.testing import Result
 
 import discreet as dc
 from command_line import run
-from discreet.errors import FormatError, InvalidArgument, SchemaError
+from discreet.errors import DiscreetWarning, FormatError, InvalidArgument, SchemaError
 from evidence_damage import independent
 
 DOMAIN = dc.Domain({"age": (0, 100), "income": (0, 1e5)})
@@ -168,6 +168,8 @@ def test_an_anonymous_table_of_persons_is_attacked_as_it_is(visits: Path, tmp_pa
     assert found["linkability"]["on_released"]["trials"] <= 150  # people, not rows
     # The exact cost of a visit is passed on, so it singles its person out; the original itself even more so.
     assert found["singling out"]["better_than_guessing"]
+    with pytest.warns(DiscreetWarning, match=r"control: \d+ of its \d+ people are also in the records"):
+        run(*words, "--control", visits / "visits.csv", "--method", "membership")
     alone = found_by(run(*words, "--json"))
     assert set(alone) == {"singling out", "linkability", "inference"}
     assert alone["inference"]["on_control"] is None

@@ -403,3 +403,11 @@ def test_by_default_categories_are_grouped_so_that_cells_print_little_loss() -> 
     tree = DensityTree(k=2, domain=ordered).fit(pa.table({"size": list("aabbccddeeffgghh")}))
     assert tree.hierarchies_ == {}  # an order that means something stays
     assert DensityTree(k=2, domain=ordered).fit(pa.table({"size": list("aabb")})).criterion == "auto"
+
+
+def test_a_grid_of_a_column_of_categories_is_refused() -> None:
+    """It would change nothing, and a steward would believe that it did."""
+    domain = dc.Domain({"town": ["a", "b"], "age": dc.Integer(0, 9)})
+    with pytest.raises(InvalidArgument, match="leaving 'town' out of it"):
+        DensityTree(k=2, domain=domain, grid={"town": 2, "age": 5}).fit({"town": ["a", "b"], "age": [1, 2]})
+    assert DensityTree(k=2, domain=domain, grid=5).fit({"town": ["a"] * 4, "age": [1, 1, 2, 2]})

@@ -120,6 +120,10 @@ class TablePlan:
         identifiers = tuple(n for n in names if n in whose or (roles[n] == "identifier" and n not in special))
         by_column = grid if isinstance(grid, Mapping) else dict.fromkeys(quasi, grid)
         refuse_unknown("grid", by_column, quasi)
+        for name in by_column if isinstance(grid, Mapping) else ():
+            if isinstance(domain.column(name), Categorical):
+                expected = "about columns of numbers, dates or codes: categories are grouped by a hierarchy"
+                raise InvalidArgument("grid", name, expected, f"leaving {name!r} out of it")
         grids = tuple(make_grid(domain.column(n), by_column.get(n), (orders or {}).get(n)) for n in quasi)
         whom = whose[0] if whose else None
         return cls(domain, quasi, secret, label[0] if label else None, identifiers, kept, grids, whom)

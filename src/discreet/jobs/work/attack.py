@@ -3,12 +3,14 @@
 import hashlib
 import json
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet import engines, evaluation, local, metric, noise
 from discreet.anonymity.risk import PROMISE_KEY, printed_columns
@@ -25,7 +27,8 @@ from discreet.core import (
     write_whole,
 )
 from discreet.engines import texts
-from discreet.errors import DiscreetError, FormatError, SchemaError
+from discreet.engines.readers import read_columns
+from discreet.errors import DiscreetError, DiscreetWarning, FormatError, SchemaError
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.kinds.attack import ATTACKS
 from discreet.jobs.work.sketch import messages_of, read_values
@@ -191,6 +194,8 @@ def _on_table(job: Job, target: _Target, name: str, stream: Any) -> Iterator[tup
     more |= {n: options[n] for n in ("attacks", "confidence") if n in options}
     more["person"] = person if person in original.names else None
     unit = {"targets": "rows" if more["person"] is None else "persons"}
+    if control is not None and person is not None and {person} <= {*original.names} & {*control.names}:
+        _note_shared(original, control, person)
     sides = target.thing, original, control
     if name in ("membership", "singling-out"):
         act = evaluation.singling_out if name == "singling-out" else evaluation.nearest_record
@@ -207,6 +212,16 @@ def _on_table(job: Job, target: _Target, name: str, stream: Any) -> Iterator[tup
             if rest:
                 found = evaluation.inference(*sides, **{"secret": secret, "known": rest, **more, **near})
                 yield found, {**unit, "column": secret, "known": rest}
+
+
+def _note_shared(original: engines.Source, control: engines.Source, person: str) -> None:
+    """Warn if people of the control group are in the release."""
+    held, others = (pc.unique(read_columns(each, [person])[person]).drop_null() for each in (original, control))
+    if shared := pc.sum(pc.is_in(others, held)).as_py():
+        warnings.warn(
+            f"control: {shared:,} of its {len(others):,} people are also in the records behind the release, so the "
+            "attack looks weaker than it is; leave them out of the control group", DiscreetWarning, stacklevel=2,
+        )  # fmt: skip
 
 
 def _on_reports(job: Job, target: _Target, name: str, stream: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
