@@ -34,6 +34,7 @@ EXEMPT: dict[str, str] = {
     "local.Client": "sends what a mechanism of a task drew, which is audited by itself",
     "local.Shuffle": "a public description of who mixes reports; what mixing promises is audited as local.shuffled",
     "metric.UserLedger": "adds up what reports cost and draws nothing",
+    "synopses.open_release": "the beginning of every synopsis, query and clustering, which are audited",
     "synopses.OwnBudget": "divides the budget of a tree that is audited, by public values",
     "synopses.OwnPartitioner": "a user's own way to split, charged to the ledger of a tree that is audited",
     "anonymity.Hierarchy": "public groups of categories, part of a method's settings",

@@ -173,7 +173,7 @@ def check_release(case: Case, release: Any, rows: list[int]) -> None:
     assert release.guarantee.parameters["reached"]["k"] <= min(Counter(keys).values())
     # Every bound is a public grid point, and every record is in its own cell.
     bounds = release.bounds.to_pylist()
-    source = [rows[i] for i in _input_rows(case, rows, release)]
+    source = [rows[i] for i in release.rows]
     for name in quasi:
         for bound, i in zip(bounds, source, strict=True):
             value = case.values[name][i]
@@ -189,12 +189,6 @@ def check_release(case: Case, release: Any, rows: list[int]) -> None:
         if case.trees.get(name) is GROUPS:
             for members in {tuple(b[f"{name}_set"]) for b in bounds}:
                 assert not members or is_union_of_siblings(set(members), NESTED)
-
-
-def _input_rows(case: Case, rows: list[int], release: Any) -> list[int]:
-    drop = [n for n, c in case.columns.items() if c.get("missing") == "drop" and n[0] == "q"]
-    kept = [p for p, i in enumerate(rows) if all(case.values[n][i] is not None for n in drop)]
-    return [kept[p] for p in release.rows]
 
 
 def _has_reason(case: Case, build: list[int], later: list[int]) -> bool:

@@ -122,13 +122,13 @@ def sequence(seed: int) -> tuple[list[Published], Counter[str]]:
         except (InvalidArgument, SchemaError):  # too few people, or a column without any value
             done["refused"] += 1
             continue
-        rows = [row for row in rows if row.place[0] is not None]  # rows without an age are dropped
         cell: list[Any] = [None] * len(rows)
         printed = list(zip(*(release.table[name].to_pylist() for name in QUASI), strict=True))
         for at, where in zip(release.rows.tolist(), printed, strict=True):
             cell[at] = where
         releases.append(release)
-        seen.append(Published(tuple(rows), tuple(cell), **promise))
+        aged = [(row, where) for row, where in zip(rows, cell, strict=True) if row.place[0] is not None]  # dropped
+        seen.append(Published(*map(tuple, zip(*aged, strict=True)), **promise))
         done["first" if len(seen) == 1 else f"{type(model).__name__} {model.on_conflict}"] += 1
     return seen, done
 
