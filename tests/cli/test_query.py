@@ -222,6 +222,26 @@ def test_groups_named_by_a_public_table_are_declared_texts(
     assert told["verdict"] == "holds", told
 
 
+def test_an_answer_by_a_public_table_with_blanks_is_verified_and_not_paid_for_again(
+    visits: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "w.csv").write_text("ward,town\nash, North\nbirch, South\n")
+    query = "SELECT town, COUNT(*) FROM t LEFT JOIN w USING (ward) GROUP BY town"
+    public, answer = ["--table", f"w={tmp_path / 'w.csv'}"], tmp_path / "a.csv"
+    words = ["query", visits[0], query, *visits[1:], *public, "-o", answer]
+    printed(capsys, *words)
+    held = answer.read_bytes()
+    assert "Nothing was spent" in printed(capsys, *words)
+    assert exit_code("verify", answer, "--account", visits[4]) == 0
+    # What cannot be read may have been paid for: neither this job nor another writes over it.
+    (tmp_path / "a.csv.guarantee.json").write_text("{}")
+    for again in (words, ["query", visits[0], "SELECT COUNT(*) FROM t", *visits[1:], "-o", answer]):
+        said = " ".join(printed(capsys, *again, code=2).split())
+        assert "'a.csv.guarantee.json' cannot be read, and this file may have been paid for; try --output" in said
+    assert answer.read_bytes() == held
+    assert float(dc.Account(str(visits[4])).remaining) == 2
+
+
 @pytest.mark.parametrize("public", ["w.csv", "w"])
 def test_an_answer_by_another_public_table_is_another_answer(
     visits: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str], public: str

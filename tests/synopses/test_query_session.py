@@ -443,6 +443,36 @@ def test_a_file_answers_as_the_table_in_memory_does(tmp_path: Path) -> None:
         assert all(np.array_equal(here.value, there.value) for there in files), name
 
 
+@pytest.mark.parametrize("name", ["few", "std_error", "low", "high", "estimate", "q"])
+def test_a_column_that_is_called_like_one_of_the_answer_is_refused_before_it_costs(name: str) -> None:
+    rows = pa.table({name: ["a", "b"] * 20, "age": [1.0, 2.0] * 20})
+    s = session(rows, domain=dc.Domain({name: ["a", "b"], "age": (0, 10)}), account=dc.Ledger(epsilon=1))
+    with pytest.raises(dc.errors.InvalidArgument, match=f"got '{name}'"):
+        s.quantiles("age", [0.25, 0.5], by=name, epsilon=1)
+    with pytest.raises(dc.errors.InvalidArgument, match=f"got '{name}'"):
+        s.quantiles("age", [0.25, 0.5], where={name: "a"}, epsilon=1)
+    assert name not in s.count(epsilon=0.5).guarantee.domain.names or name == "q"
+    assert s.account.remaining == 0.5
+
+
+def test_ends_of_bins_replace_no_other_column() -> None:
+    rows = pa.table({"age_from": ["a", "b"] * 20, "age": [1.0, 2.0] * 20})
+    s = session(rows, domain=dc.Domain({"age_from": ["a", "b"], "age": (0, 10)}))
+    for how in ({"by": ["age_from", "age"]}, {"by": "age", "where": "age_from = 'a'"}):
+        with pytest.raises(dc.errors.InvalidArgument, match="got 'age_from'"):
+            s.count(bins={"age": 2}, epsilon=1, **how)
+    assert s.count(by="age", bins=2, epsilon=1).to_arrow().column_names[:2] == ["age_from", "age_to"]
+
+
+@pytest.mark.parametrize("word", ["\x1cAsh", "\x85Ash", "\xa0Ash", "Cafe\u0301"])
+def test_a_key_is_selected_only_by_rows_that_have_it(word: str) -> None:
+    rows = pa.table({"town": [word] * 300 + [" Birch"] * 300, "age": [1.0] * 600})
+    s = session(rows, domain=dc.Domain({"age": (0, 10)}), account=dc.Ledger(epsilon=9, delta=1e-5))
+    found = s.count(by="town", keys="private", epsilon=9, delta=1e-5)
+    assert found.labels == ["Birch"]
+    assert dc.Guarantee.from_json(found.guarantee.to_json()) == found.guarantee
+
+
 def test_figures_of_few_rows_are_marked_and_not_known() -> None:
     found = session(PEOPLE).mean("income", epsilon=0.05)
     assert (found.interval(0.95), found.few) == ((-100.0, 1000.0), True)

@@ -111,6 +111,9 @@ def test_everything_else_is_refused_and_named_and_costs_nothing() -> None:
         "SELECT AVG(age) AS age, COUNT(*) FROM t": "AS",
         "SELECT COUNT(*) AS age_from FROM t": "AS",
         "SELECT age, COUNT(*) AS std_error FROM t GROUP BY age": "AS",
+        "SELECT AVG(age) {# no COUNT(*) #} FROM t": "{#",
+        "SELECT COUNT(*) AS n_low, SUM(age) AS n FROM t": "AS n_$",
+        'SELECT AVG(age) AS "count(age)", SUM(age) FROM t': "AS",
         "SELECT AVG(w.age) FROM t LEFT JOIN w ON town = w.name": "w.age",
         "SELECT COUNT(*) FROM t WHERE town IS NULL": "left out by the schema",
         "SELECT PERCENTILE_CONT('x') WITHIN GROUP (ORDER BY age) FROM t": "PERCENTILE_CONT",
@@ -193,3 +196,33 @@ def test_a_condition_that_is_refused_is_answered_by_one_that_works() -> None:
     with pytest.raises(dc.errors.InvalidArgument, match="WHERE LOWER") as told:
         session().sql("SELECT COUNT(*) FROM t WHERE LOWER(town) = 'ash'", epsilon=1)
     assert session().sql(f"SELECT COUNT(*) FROM t {told.value.fix}", epsilon=1)
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\n", "\v", "\x1c", "\x85", "\xa0"])
+def test_blanks_around_the_texts_of_a_public_table_are_not_part_of_them(blank: str) -> None:
+    regions = [f"{blank}north", "south", f"north{blank}"]
+    public = pa.table({"town": ["ash", f"birch{blank}", "cedar"], "region": regions})
+    query = "SELECT region, COUNT(*) FROM t LEFT JOIN w USING (town) GROUP BY region"
+    found = session().sql(query, tables={"w": public}, epsilon=math.inf)
+    assert dict(zip(found.labels, found.value, strict=True)) == {"north": 120, "south": 80, None: 40}
+    assert dc.Guarantee.from_json(found.guarantee.to_json()) == found.guarantee
+    twice = pa.table({"town": ["ash", f"ash{blank}"], "region": ["north", "south"]})
+    with pytest.raises(dc.errors.InvalidArgument, match="unique key"):
+        session().sql(query, tables={"w": twice}, epsilon=1)
+
+
+def test_only_columns_that_are_used_need_to_be_declarable_and_a_constant_one_is() -> None:
+    public = pa.table({"town": ["ash", "birch"], "year": [2024, 2024], "large": [2**60, 1], " odd": ["a", "b"]})
+    query = "SELECT year, COUNT(*) FROM t LEFT JOIN w USING (town) GROUP BY year"
+    assert session().sql(query, tables={"w": public}, epsilon=math.inf).labels == [2024, 2025, None]
+    for name in ("Large", " odd"):
+        with pytest.raises(dc.errors.InvalidArgument, match=name.lower()):
+            session().sql(query.replace("year", f'"{name}"'.lower()), tables={"w": public}, epsilon=1)
+
+
+def test_a_figure_with_the_columns_of_another_is_refused_with_a_name_that_is_free() -> None:
+    query = "SELECT COUNT(*) AS n, SUM(age) AS n_low FROM t"
+    with pytest.raises(dc.errors.InvalidArgument, match="n_low") as told:
+        session().sql(query, epsilon=1)
+    found = session().sql(query.replace("SUM(age) AS n_low", told.value.fix), epsilon=math.inf).to_arrow()
+    assert found["n_low"].to_pylist() == found["n"].to_pylist() == [240]

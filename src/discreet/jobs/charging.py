@@ -191,12 +191,14 @@ def check_paid(job: Job) -> None:
     """
     if job.parameters.get("overwrite"):
         return
-    paid = {}
+    paid, unread = {}, []
     whole = completed(job)
     for name, place in whole.places().items():
         promise = (_promise_beside(place) or promise_of(place)) if place.is_file() else None
         if promise is not None and not promise.seeded and heads_of(promise.parameters):
             paid[name] = promise
+        elif promise is None and place.is_file() and promise_place(place).exists():
+            unread.append(name)
     own: list[str] = []
     main = _output(whole)
     account, task = (account_of(whole), task_of(whole)) if main in paid else (None, None)
@@ -204,7 +206,7 @@ def check_paid(job: Job) -> None:
         # An answer that a program changed is refused: to make it again would cost its price again.
         kept = whole.kind != "query" or whole.parameters.get("fresh") or repeated(whole) is not None
         own = heads_of(paid[main].parameters) if kept else []
-    lost = [n for n, p in paid.items() if n not in ("release", "table") or heads_of(p.parameters) != own]
+    lost = [n for n, p in paid.items() if n not in ("release", "table") or heads_of(p.parameters) != own] + unread
     if not lost:
         return
     # Without a name of its own, the synopsis is called like the table.
@@ -214,6 +216,9 @@ def check_paid(job: Job) -> None:
     def words(say: Speech) -> str:
         more = f", or {say('overwrite', True)}" if by_force else ""
         what = "this file is a release that an account was charged for, and could not be made again"
+        if lost[0] in unread:
+            named = promise_place(whole.places()[lost[0]]).name
+            what = f"{named!r} cannot be read, and this file may have been paid for"
         fix = ", ".join(say(n, other) for n, other in others.items())
         return f"{say(lost[0], whole.outputs[lost[0]])}: {what}; try {fix}{more}"
 

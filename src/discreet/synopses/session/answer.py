@@ -98,10 +98,8 @@ class Answer(Frames):
         if many:
             made["q"] = pa.array(np.tile(many, size))
         for name, found in self._found.items():
-            low, high = found.ends(level)
-            before = f"{name}_" if len(self._found) > 1 else ""
-            columns = {name if before else "estimate": found.value, f"{before}std_error": found.std_error}
-            for label, array in {**columns, f"{before}low": low, f"{before}high": high}.items():
+            labels = labels_of(name, len(self._found) == 1)
+            for label, array in zip(labels, (found.value, found.std_error, *found.ends(level)), strict=True):
                 made[label] = pa.array(array[row] if array.ndim == 1 else array[row, at])
         if self.few is not None:
             made["few"] = pa.array(self.few[row])
@@ -142,7 +140,7 @@ class Answer(Frames):
         order = list(range(self._size))
         for name, falls in reversed(by):
             keys = self._keys.get(name, self._keys.get(f"{name}_from"))
-            column = self._found[name].value.tolist() if keys is None else keys.to_pylist()
+            column = self._found[name].value.tolist() if name in self._found or keys is None else keys.to_pylist()
             ranks: list[Any] = [(1,) if found is None else (0, found) for found in column]
             order.sort(key=ranks.__getitem__, reverse=falls)
         return self._taken(order[:most])
@@ -167,6 +165,12 @@ class Answer(Frames):
     def _each(self, part: Any) -> Any:
         made = {name: self._shape(name, part(found)) for name, found in self._found.items()}
         return made if len(made) > 1 else next(iter(made.values()))
+
+
+def labels_of(figure: str, alone: bool) -> list[str]:
+    """Return the columns of a figure in an answer: value, standard error and interval."""
+    ends = ("std_error", "low", "high")
+    return ["estimate", *ends] if alone else [figure, *(f"{figure}_{end}" for end in ends)]
 
 
 def _text(number: Any) -> str:

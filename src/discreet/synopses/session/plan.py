@@ -36,7 +36,8 @@ from discreet.errors import InvalidArgument, InvalidType
 from discreet.mechanisms import Law
 from discreet.synopses.opening import OpenRelease
 from discreet.synopses.queries import ask, edges_of, places
-from discreet.synopses.session.measures import Found, Measure, Rows
+from discreet.synopses.session.answer import labels_of
+from discreet.synopses.session.measures import Found, Measure, Quantiles, Rows
 
 #: Numbers up to this many are groups without being asked for.
 _OWN_GROUPS = 128
@@ -81,7 +82,15 @@ class Plan:
         most = min(measure.most_groups for measure in measures.values())
         if math.prod(len(e) for e in edges.values()) > most:
             raise InvalidArgument("by", list(names), f"at most {most:,} groups", "fewer columns, or wider bins")
-        return cls(measures, known, edges, _boxes(known, where), lookups)
+        made = cls(measures, known, edges, _boxes(known, where), lookups)
+        taken = {*made.reads, *names}
+        ends = [n for name in names for n in made._places(name, [edges[name][:2]]) if n != name]
+        for label in [*ends, *made._figures]:
+            if label in taken:  # it would be replaced by the figure, or read by the bounds of the column
+                expected = f"named otherwise than columns of the answer ({', '.join(made._figures)}, and ends of bins)"
+                raise InvalidArgument("column", label, expected, "another name of it in the table and the schema")
+            taken.add(label)
+        return made
 
     def measured(self) -> Iterator[tuple[Measure, Column | None]]:
         """Yield every figure and the column that it measures."""
@@ -100,7 +109,15 @@ class Plan:
     def reads(self) -> list[str]:
         """The columns of the table that take part; one of them if none does."""
         joined = [one.column.name for one in self.lookups]
-        return self.asked or [name for name in self.known.names if name not in joined][:1]
+        free = [name for name in self.known.names if name not in joined]
+        return self.asked or ([name for name in free if name not in self._figures] or free)[:1]
+
+    @property
+    def _figures(self) -> list[str]:
+        """The columns of an answer that name no group."""
+        many = any(isinstance(m, Quantiles) and len(m.qs) > 1 for m in self.measures.values())
+        figures = [label for name in self.measures for label in labels_of(name, len(self.measures) == 1)]
+        return [*["q"] * many, *figures, "few"]
 
     def reading(self, axes: Domain) -> Domain:
         """Return the columns to read: a missing value drops a row only if no figure can do without it."""
@@ -165,12 +182,15 @@ class Plan:
         at: Any = np.indices([len(b) for b in bins]).reshape(len(bins), -1) if bins else []
         made: dict[str, pa.Array] = {}
         for name, own, index in zip(self.edges, bins, at, strict=True):
-            column = self.known.column(name)
-            found = places(column, own)
-            if isinstance(column, Integer) and (np.diff(self.edges[name]) == 1).all():  # single numbers
-                found = {name: next(iter(found.values()))}
-            made |= {k: array.take(pa.array(index)) for k, array in found.items()}
+            made |= {k: array.take(pa.array(index)) for k, array in self._places(name, own).items()}
         return made
+
+    def _places(self, name: str, bins: list[Any]) -> dict[str, pa.Array]:
+        """Return the columns that name the groups of a column."""
+        column = self.known.column(name)
+        found = places(column, bins)
+        single = isinstance(column, Integer) and (np.diff(self.edges[name]) == 1).all()
+        return {name: next(iter(found.values()))} if single else found
 
     def explained(self, price: Price, unit: str, charged: str, rows: float | None, step: float) -> QueryPlan:
         """Return what would be released for a price per row, and how wide its noise is (unknown if ``step`` is NaN)."""

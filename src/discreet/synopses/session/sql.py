@@ -16,11 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import engines
-from discreet.core import Categorical, Column, Domain, Integer, Numeric, category_text, checks
+from discreet.core import Categorical, Column, Domain, Integer, Numeric, category_text, checks, read_column
 from discreet.engines.readers import column_batches
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
 from discreet.synopses.opening import table
 from discreet.synopses.queries import ask
+from discreet.synopses.session.answer import labels_of
 from discreet.synopses.session.measures import Count, Deviation, Distinct, Mean, Measure, Quantiles, Sum, Variance
 from discreet.synopses.session.plan import Lookup
 
@@ -73,6 +74,8 @@ def compiled(query: Any, domain: Domain, tables: Mapping[str, Any]) -> Compiled:
         raise InvalidType("query", type(query).__name__, "one SELECT statement", "query='SELECT COUNT(*) FROM t'")
     if len(query) > _LONGEST:
         raise InvalidArgument("query", query, f"at most {_LONGEST:,} characters")
+    if mark := re.search(r"\{[#%{]", re.sub(_QUOTED, "", query)):  # of templates, which would be read as comments
+        raise InvalidArgument("query", mark[0], "SQL without {#, {% and {{", "comments in /* and */")
     try:
         made = _parsed(query)
     except sqlglot.errors.SqlglotError as error:
@@ -167,6 +170,7 @@ class _Reader:
         # A figure with the name of a column would be read by that column's bounds in a file.
         taken = {name + end for name in (*by, *self.domain.names) for end in ("", "_from", "_to")}
         taken |= {"few", "q", "std_error"}
+        alone = sum(not isinstance(inner, exp.Column) for inner in places.values()) == 1
         measures: dict[str, Measure] = {}
         called = {name: name for name in by}  # what an answer can be sorted by: keys, aliases, figures, places
         for place, (each, inner) in enumerate(zip(shown, places.values(), strict=True), 1):
@@ -175,10 +179,15 @@ class _Reader:
                     raise self.wrong("SELECT", each, f"GROUP BY {label}, or an aggregate of {label}")
             else:
                 label = each.alias or inner.sql().lower()
-                if label in taken:
-                    raise self.wrong("AS", each, f"{inner.sql()} AS {label}_")
                 label = label if label not in measures else f"{label} {len(measures)}"
-                measures[label] = self.measure(inner)
+                measures[label], other = self.measure(inner), label
+                if each.alias and not isinstance(measures[label], Count) and re.fullmatch(r"(?i)count\(.*\)", label):
+                    other += "_"  # its error would be checked as that of a count
+                while taken & (columns := {other, *([] if alone else labels_of(other, alone))}):
+                    other += "_"
+                if other != label:
+                    raise self.wrong("AS", each, f"{inner.sql()} AS {_with_quotes(other, [other])}")
+                taken |= columns
             called |= {name: label for name in (each.alias, inner.sql().lower(), str(place), label) if name}
         if not measures:
             raise self.wrong("SELECT", shown[0], "an aggregate such as COUNT(*)")
@@ -283,13 +292,17 @@ class _Reader:
         else:
             raise self.wrong("ON", on or join, f"ON t.key = {name}.key")
         known = [one.column.name for one in self.lookups]
-        found = looked_up(self.tables[other.name], own, theirs, self.domain, other.name)
+        used = {column.name.lower() for column in self.query.find_all(exp.Column)}
+        found = looked_up(self.tables[other.name], own, theirs, self.domain, other.name, used)
         self.lookups += (found := [one for one in found if one.column.name not in known])
         self.sides[name] = {one.column.name: one.column.name for one in found} | {theirs: own}
 
 
-def looked_up(public: Any, own: str, theirs: str, domain: Domain, named: str) -> list[Lookup]:
-    """Return the columns of a public table as functions of a declared column, which must be its unique key."""
+def looked_up(public: Any, own: str, theirs: str, domain: Domain, named: str, used: set[str]) -> list[Lookup]:
+    """Return the columns of a public table as functions of a declared column, which must be its unique key.
+
+    Columns that cannot be declared are refused if they are ``used``, names in small letters, and left out otherwise.
+    """
     source = engines.open(table(public))
     if theirs not in source.names:
         near = checks.nearest(theirs, list(source.names)) or source.names[0]
@@ -303,7 +316,7 @@ def looked_up(public: Any, own: str, theirs: str, domain: Domain, named: str) ->
         places = {str(key.least + i): i for i in range(key.n_values)}
     else:
         raise InvalidArgument("query", f"ON {own}", "a join on a column of categories or whole numbers", "another key")
-    texts = [None if v is None else category_text(v) for v in columns[theirs].to_pylist()]
+    texts = [None if v is None else category_text(v).strip() for v in columns[theirs].to_pylist()]
     given = [text for text in texts if text is not None]
     if len(set(given)) < len(given):
         raise InvalidArgument("tables", f"{named}.{theirs}", "a unique key", "one row per key")
@@ -312,7 +325,13 @@ def looked_up(public: Any, own: str, theirs: str, domain: Domain, named: str) ->
     for name, array in columns.items():
         if name == theirs or name in domain.names:
             continue
-        column, coordinates = _declared(name, array)
+        try:
+            column, coordinates = _declared(name, array)
+            column = read_column(name, column.to_dict())  # as it will be read from the guarantee
+        except InvalidArgument:
+            if name.lower() in used:
+                raise
+            continue
         values = np.full(len(places), np.nan)
         values[at[at >= 0]] = coordinates[at >= 0]
         made.append(Lookup(column, own, values))
@@ -324,13 +343,15 @@ def _declared(name: str, array: pa.Array) -> tuple[Column, Any]:
     values = [None if isinstance(v, float) and not math.isfinite(v) else v for v in array.to_pylist()]
     present = [v for v in values if v is not None]
     if pa.types.is_integer(array.type) and present:
-        made: Column = Integer(min(present), max(present), missing="own", name=name)
+        low, high = min(present), max(present)
+        made: Column = Integer(low, high if high > low else low + 1, missing="own", name=name)
     elif pa.types.is_floating(array.type) and present:
         low, high = min(present), max(present)
         made = Numeric(name, low, high if high > low else low + 1.0, missing="own")
     else:
-        kinds = sorted({category_text(v) for v in present}) or [""]
+        texts = [None if v is None else category_text(v).strip() for v in values]  # as declared categories are
+        kinds = sorted({text for text in texts if text is not None}) or [""]
         place = {text: i + 0.5 for i, text in enumerate(kinds)}
-        coordinates = [np.nan if v is None else place[category_text(v)] for v in values]
+        coordinates = [np.nan if text is None else place[text] for text in texts]
         return Categorical(name, tuple(kinds), missing="own"), np.array(coordinates)
     return made, np.array([np.nan if v is None else float(v) for v in values])
