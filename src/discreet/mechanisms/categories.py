@@ -131,8 +131,12 @@ def private_categories(
 def selected_words(
     gate: Gate, label: str, values: Any, persons: Any, price: Approx, rows: int | None = None
 ) -> list[str]:
-    """Select words as a line of a gate: see `private_categories`. ``price`` is that of one person."""
+    """Select words as a line of a gate: see `private_categories`. ``price`` is that of one person.
+
+    A value has a word only if it is written so, but for plain blanks: rows are matched with declared words like this.
+    """
     words, whose = texts_of("values", values), texts_of("persons", persons)
+    words = pc.if_else(pc.equal(pc.ascii_trim_whitespace(values), words), words, None)
     chance = chances(price.epsilon.amount, price.delta)
     listed, counts = support(words, whose, levels(chance), rows, gate.free)
     with gate.stated(label, price, "selection") as stream:

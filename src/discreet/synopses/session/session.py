@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet import engines
 from discreet.accounts import Account, check_ledger
@@ -27,7 +26,6 @@ from discreet.engines.persons import PersonKeys, Weights
 from discreet.engines.readers import column_batches
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.mechanisms import SMALLEST_SELECTION, Gate, selected_words
-from discreet.noise.choice import texts_of
 from discreet.noise.stream import generator
 from discreet.synopses.opening import check_columns, of_row, open_release, table
 from discreet.synopses.session.answer import Answer
@@ -425,12 +423,10 @@ def _select_keys(
         own: Any = {} if whose is None else {whose: column}
         read = [batch for _, batch in column_batches(source, [name, *own], persons=own)]
         words = pa.chunked_array([batch[name].cast(pa.large_string()) for batch in read], pa.large_string())
-        # A row has a selected key if it has its text, but for plain blanks: others cannot have any.
-        words = pc.if_else(pc.equal(pc.ascii_trim_whitespace(words), texts_of("by", words)), words, None)
         units: Any = np.arange(len(words))
         if whose is not None:
             units = pa.chunked_array([persons.texts(batch[whose]) for batch in read], pa.large_string())
-        found[name] = selected_words(gate, f"keys of {name}", words, units, each)
+        found[name] = selected_words(gate, f"keys of {name}", words.combine_chunks(), units, each)
     return _with(declared, found)
 
 
