@@ -278,11 +278,12 @@ def check_words(promise):
     if model not in ("local", "shuffled"): need(promise["unit"] == right, f"the unit is not {right}")
     told = NEIGHBOURS.get(model, f"add or remove {right.partition(' (')[0]}")
     need(promise["neighbours"] == told, f"the neighbours are not: {told}")
-    if model != "central" or unit.get("rows", "auto") == "auto": return
-    rows, copies = unit["rows"], part(facts, "weight").get("units", 1)
-    most = min(unit.get("per_group", rows), rows)
+    if model != "central": return
+    weight, rows = part(facts, "weight"), 1 if unit.get("rows", "auto") == "auto" else unit["rows"]
+    copies, largest, most = weight.get("units", 1), weight.get("most"), min(unit.get("per_group", rows), rows)
     squares = rows // most * most**2 + (rows % most) ** 2
-    need(is_whole(copies), "the number of copies of a row is not one")
+    good = is_whole(copies, 1) and (copies == 64 or copies == largest < 64) if "units" in weight else facts.get("method") == "marginals"
+    need(not weight or (is_number(largest) and largest > 0 and good), "no weights have this maximum and number of copies")
     for label, law, stated in drawn(promise["ledger"]):
         least = squares * copies**2 if law == "gaussian" else rows * copies
         chosen = law == "selection" or (label, law) == ("rows per person", "choice")  # persons are counted
@@ -489,8 +490,6 @@ def l_of(tables, kind, least):
     if kind == "entropy": return min(math.exp(-sum(n / sum(g) * math.log(n / sum(g)) for n in g)) for g in counts)
     rests = [sum(group[max(int(least or 1) - 1, 0) :]) for group in counts]
     return max(group[0] / rest if rest else math.inf for group, rest in zip(counts, rests))
-COUNTS = re.compile(r"""\s*select\s(?:(?!--|/\*)[^"'`])*\bcount\s*\((?!\s*distinct)""", re.I | re.A)  # SQL
-COUNT_ERRORS = re.compile(r"count\((?!distinct).*\)_std_error", re.I | re.A)
 def least_variance(promise):  # of a count that is right on average, at this price (Hammersley, Chapman, Robbins)
     (_, unit), spent = declared_unit(promise["domain"]), nearest(exact(promise["spent"]))
     rows, most = unit.get("rows", "auto"), (objects([promise["parameters"].get("weight")]) or [{}])[0].get("most")
@@ -508,13 +507,22 @@ def check_table(columns, guarantee):  # each is declared, and those which name p
         if table.promise.get("method") == "QuerySession":  # figures, and ends of bins
             stated = table.promise.get("figures", [])
             more -= {n for n in stated if all(c is None or is_figure(c, table.mark) for c in columns.get(n, ()))}
-            single, least = COUNTS.match(str(table.promise.get("query"))), least_variance(guarantee) * (1 - 1e-9)
-            for name in [n for n in stated if COUNT_ERRORS.fullmatch(n) or (single and n == "std_error")]:
-                errors = [decimal_key(c or "", table.mark) for c in columns.get(name, ())]
-                need(all(e is None or e * e >= least for e in errors), f"{name} is smaller than any noise of the price")
         need(not more, "a column is not declared")
         need(used(guarantee["ledger"]) or not table.rows, "rows were released, and no line of the ledger was used")
     return f"{table.rows} rows; all {len(columns)} columns are declared"
+QUOTED = re.compile(r"""["`](count)["`]|"[^"]*"|'[^']*'|`[^`]*`|--[^\r\n]*|/\*((?!/\*|\*/)[\s\S])*\*/|\{#((?!\{#)[\s\S])*?#\}""", re.I | re.A)
+COUNT, ERROR = re.compile(r"\bcount[^!-~]*\((?![^!-~]*distinct\b)", re.I | re.A), re.compile(r"(count\((?!distinct\b).*\)_)?std_error", re.I | re.A)
+def check_answer(columns, guarantee):  # its counts of rows have no smaller errors than any noise of the price
+    told, least = guarantee["parameters"], least_variance(guarantee) * (1 - 1e-9)
+    if guarantee["model"] == "syntactic" or told.get("method") != "QuerySession": return
+    sql, figures, mark = told.get("query"), told.get("figures", []), part(told, "csv").get("decimal", ".")
+    for _ in range(9): sql = QUOTED.sub(r" \1 ", sql) if is_text(sql) else ""  # comments may be nested
+    read, counted = re.search(r"\bselect\b", sql, re.I | re.A) and not re.search(r"""["'`]|/\*|\*/|\{#""", sql), COUNT.search(sql)
+    names = [n for n in columns if ERROR.fullmatch(n) and (counted or n != "std_error")]
+    errors = [decimal_key(c or "", mark) for n in names if n in figures for c in columns[n]]
+    need(all(e is None or e * e >= least for e in errors), "a count has a smaller error than any noise of the price")
+    known = {*names} <= {*figures} and None not in errors and (not counted or any(n[-9:] == "std_error" for n in {*columns} & {*figures}))
+    if not read or not known: raise Unchecked("its query and figures do not show which errors are those of counts")
 # ------------------------------------------------------------------------------------------------------------- account
 CUT = "it was cut back, is an older copy, or is another account"
 class Account:  # its chain is followed, and its rules are checked line by line
@@ -807,6 +815,7 @@ class Verdict:
         columns = self.attempt(name, "domain", read_table, file.tables, promise["parameters"])
         if columns is None or self.attempt(name, "domain", check_table, columns, promise) is None: return
         self.leave(file, "cells", "that every cell is one of its declaration is not checked here")
+        self.attempt(name, "domain", check_answer, columns, promise)
         if promise["model"] == "syntactic": self.attempt(name, "recount", Table(columns, promise).recount)
     def check_seed(self, name, seeded, outside=False):
         if outside and not seeded: return self.say(name, "seed", NOTE, "not known: noise was drawn outside of Discreet")

@@ -39,7 +39,7 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> list[Base]:
 
 def test_it_is_one_short_file_that_needs_the_standard_library_alone() -> None:
     text = PLACE.read_text(encoding="utf-8")
-    assert len(text.splitlines()) < 986
+    assert len(text.splitlines()) < 995
     tree = ast.parse(text, feature_version=(3, 9))
     named = {n.module if isinstance(n, ast.ImportFrom) else a.name for n in ast.walk(tree)
              if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names}  # fmt: skip
@@ -435,15 +435,97 @@ def test_answers_are_not_surer_than_their_price_allows(answer: Base, tmp_path: P
     assert any(said in text for text in wrong), wrong
 
 
-@needs_node
-@pytest.mark.parametrize("comment", ["-- no count(*)", "/* no count(*) */"])
-def test_a_count_in_a_comment_is_none(answer: Base, tmp_path: Path, comment: str) -> None:
-    folder, source = tmp_path / "mean", answer.folder.parent
+def asked(answer: Base, folder: Path, query: str, more: str = "") -> Base:
+    """Ask for other figures about the rows of an answer; ``more`` is declared too."""
+    source = answer.folder.parent
     folder.mkdir()
-    asked = f"SELECT AVG(age) {comment}\nFROM t"
-    output("query", source / "people.csv", asked, "--schema", source / "schema.toml", "--epsilon", 1, "-o",
-           folder / "safe.csv")  # fmt: skip
-    assert judged_whole(Base(folder, ("safe.csv",)), tmp_path / "here") == (0, [])
+    schema = folder / "schema.toml"
+    schema.write_text((source / "schema.toml").read_text(encoding="utf-8") + more, encoding="utf-8")
+    output("query", source / "people.csv", query, "--schema", schema, "--epsilon", 1, "-o", folder / "safe.csv")
+    return Base(folder, ("safe.csv",))
+
+
+@needs_node
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT AVG(age) -- no count(*)\nFROM t",
+        "SELECT AVG(age) /* no count(*) */\nFROM t",
+        "SELECT AVG(age) /* no /* nested */ count(*) */ FROM t",
+        "SELECT AVG(age) {# it's no count(*) #} FROM t",
+        "SELECT SUM(age) AS \"count(*)\" FROM t WHERE town = 'Ash'",
+        "SELECT COUNT(DISTINCT age) FROM t",
+        'SELECT "town", COUNT(`age`) AS "count(age)" FROM t GROUP BY "town" ORDER BY COUNT("age")',
+    ],
+)
+def test_answers_as_they_are_written_hold(answer: Base, tmp_path: Path, query: str) -> None:
+    """A count in a comment, or in a name, is none."""
+    assert judged_whole(asked(answer, tmp_path / "asked", query), tmp_path / "here") == (0, [])
+
+
+def _declared(facts: dict[str, Any]) -> None:
+    facts["domain"]["columns"] |= {c.name: c.to_dict() for c in Domain({"std_error": (0, 1)})}
+    facts["parameters"]["figures"].remove("std_error")
+
+
+def _stated(**told: Any) -> Any:
+    return lambda facts: facts["parameters"].update(told)
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("change", "error", "code"),
+    [
+        (None, "0.01", 1),
+        (None, "", 2),
+        (lambda facts: facts["parameters"].pop("query"), "0.01", 2),
+        (_stated(query=["SELECT COUNT(*) FROM t"]), "0.01", 2),
+        (_stated(query="COUNT(*)"), "0.01", 1),
+        (_stated(query="all rows"), "0.01", 2),
+        (_stated(query='SELECT "x"."y", COUNT(*) FROM t'), "0.01", 1),
+        (_stated(query="SELECT /* all */ `COUNT` (*) FROM t"), "0.01", 1),
+        (_stated(query="SELECT AVG(age) /* COUNT(*) FROM t"), "0.01", 1),
+        (_stated(query="SELECT AVG(age) FROM t AS 'x"), "0.01", 2),
+        (_stated(weight={"column": "w", "most": 1e-4, "units": 1}), "0.01", 1),
+        (_stated(weight={"column": "w", "most": 1e-4}), "0.01", 1),
+        (_stated(weight={"column": "w", "most": 1e-4, "units": None}), "0.01", 1),
+        (_stated(weight={"column": "w", "most": 64.5, "units": 65}), "9000", 1),
+        (_declared, "0.01", 2),
+        (_stated(figures=["estimate", "low", "high", "few"]), "0.01", 1),
+    ],
+)
+def test_a_count_cannot_hide_how_sure_it_is(answer: Base, tmp_path: Path, change: Any, error: str, code: int) -> None:
+    base = asked(answer, tmp_path / "asked", "SELECT COUNT(*) FROM t")
+    assert judged_whole(base, tmp_path / "here") == (0, [])
+    head, cells = (base.folder / "safe.csv").read_text(encoding="utf-8").splitlines()
+    estimate, _, *rest = cells.split(",")
+    (base.folder / "safe.csv").write_text(f"{head}\n{','.join([estimate, error, *rest])}\n", encoding="utf-8")
+    assert judged_whole(base, tmp_path / "here", change or (lambda facts: None))[0] == code
+
+
+@needs_node
+@pytest.mark.parametrize(("bounds", "copies"), [("[0, 500]", 64), ('[0, 40]\nkind = "integer"', 40)])
+def test_noise_for_weighted_rows_is_noise_for_all_their_copies(
+    answer: Base, tmp_path: Path, bounds: str, copies: int
+) -> None:
+    source = tmp_path / "weighted"
+    source.mkdir()
+    shutil.copy(answer.folder.parent / "schema.toml", source)
+    rows = (answer.folder.parent / "people.csv").read_text(encoding="utf-8").splitlines()
+    weighted = [f"{rows[0]},w", *(f"{row},{i % 9}" for i, row in enumerate(rows[1:]))]
+    (source / "people.csv").write_text("\n".join(weighted) + "\n", encoding="utf-8")
+    query, more = "SELECT SUM(age), AVG(age) FROM t", f'[columns.w]\nbounds = {bounds}\nrole = "weight"\n'
+    base = asked(Base(source / "answer", ()), tmp_path / "asked", query, more)
+
+    def cheaper(facts: dict[str, Any]) -> None:
+        assert facts["parameters"]["weight"]["units"] == copies
+        for line in facts["ledger"]:
+            for draw in line["draws"]:
+                draw.update(scale=str(Fraction(draw["scale"]) / draw["rows"]), rows=1)
+
+    assert judged_whole(base, tmp_path / "here") == (0, [])
+    code, wrong = judged_whole(base, tmp_path / "here", cheaper)
+    assert (code, f"noise for 1 rows, and the unit needs {copies}" in wrong[0]) == (1, True)
 
 
 @needs_node

@@ -327,7 +327,7 @@ def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Finding
             elif len(numbers) < len(read):
                 odd.append(f"column {column.name!r} holds a value that is not one of its kind")
     for text in (*wrong, *odd):
-        found.add("cells" if text in odd else "domain", False, text)
+        found.add("cells" if text in odd else "domain", None if text.startswith("not checkable") else False, text)
     said = "; perturbed numbers may be outside their bounds by design" if free else ""
     if promise.parameters.get("facts"):
         broken = broken_facts(table, domain)

@@ -14,9 +14,13 @@ from discreet.metric import restated
 _OF_PERSONS = ("rows per person", "choice")
 #: Laws of noise on whole numbers, which one row moves by 1 or not at all.
 _WHOLE = ("laplace", "gaussian", "max-norm", "isotropic")
-#: A statement that asks for a count of rows, and the standard errors of such counts among other figures.
-_COUNTS = re.compile(r"""\s*select\s(?:(?!--|/\*)[^"'`])*\bcount\s*\((?!\s*distinct)""", re.IGNORECASE)
-_COUNT_ERRORS = re.compile(r"count\((?!distinct).*\)_std_error", re.IGNORECASE)
+#: Names in quotation marks, texts and comments of SQL; a count of rows; the standard errors of counts.
+_QUOTED = re.compile(
+    r"""["`](count)["`]|"[^"]*"|'[^']*'|`[^`]*`|--[^\r\n]*|/\*(?:(?!/\*|\*/)[\s\S])*\*/|\{#(?:(?!\{#)[\s\S])*?#\}""",
+    re.IGNORECASE | re.ASCII,
+)
+_COUNT = re.compile(r"\bcount[^!-~]*\((?![^!-~]*distinct\b)", re.IGNORECASE | re.ASCII)
+_ERROR = re.compile(r"(count\((?!distinct\b).*\)_)?std_error", re.IGNORECASE | re.ASCII)
 
 
 def misstated(promise: Guarantee) -> list[str]:
@@ -51,16 +55,31 @@ def _misstated(promise: Guarantee) -> Iterator[str]:
     for line in lines:
         if any(draw.law in _WHOLE and draw.moves < 1 for draw in line.draws):
             yield f"the ledger line {line.label!r} states noise for less than one, and counts are whole numbers"
-    if promise.model == "central" and isinstance(unit, Person):
-        copies = int(promise.parameters.get("weight", {}).get("units", 1))
+    if promise.model == "central":
+        copies, rows, squares, of = _copies(promise), 1, 1, ""
+        if isinstance(unit, Person) and unit.rows != "auto":
+            rows, squares, of = unit.l1, unit.l2_squared(), f" of a {unit.called}"
         for line in lines:
             for draw in line.draws:
-                squares = draw.law == "gaussian"
-                least = unit.l2_squared() * copies**2 if squares else unit.l1 * copies
+                least = squares * copies**2 if draw.law == "gaussian" else rows * copies
                 least = 1 if draw.law == "selection" or (line.label, draw.law) == _OF_PERSONS else least
                 if draw.rows < least:
-                    said = f"noise for {draw.rows} rows of a {unit.called}, and the unit needs {least}"
+                    said = f"noise for {draw.rows} rows{of}, and the unit needs {least}"
                     yield f"the ledger line {line.label!r} states {said}"
+
+
+def _copies(promise: Guarantee) -> int:
+    """Return the copies of a row of the largest weight: whole weights up to 64 are their own number, others have 64."""
+    found: Any = promise.parameters.get("weight")
+    weight: Any = {} if found is None else found
+    units, most = weight.get("units"), weight.get("most")
+    if weight and "units" not in weight:  # rows of a model are not counted in copies
+        good = promise.parameters.get("method") == "marginals"
+    else:
+        good = not weight or (type(units) is int and (units == 64 or 0 < units == most < 64))
+    if not good or (weight and not (type(most) in (int, float) and 0 < float(most) < math.inf)):
+        raise ValueError("no weights have this maximum and number of copies")
+    return units or 1
 
 
 def _expected(promise: Guarantee) -> dict[str, Any]:
@@ -108,6 +127,8 @@ def least_variance(promise: Guarantee) -> float:
     if isinstance(unit, Person) and unit.rows != "auto":
         rows = min(unit.rows, unit.per_group or unit.rows)
     weight = promise.parameters.get("weight")
+    if isinstance(weight, Mapping) and "units" not in weight:
+        return 0.0  # a model estimates weights, and is not right on average
     most = weight.get("most") if isinstance(weight, Mapping) else 1
     moved = rows * float(min(most, 1e300) if isinstance(most, (int, float)) else 1)
     if not 1e-100 < spent < 300:
@@ -117,14 +138,25 @@ def least_variance(promise: Guarantee) -> float:
 
 
 def too_sure(table: pa.Table, promise: Guarantee) -> list[str]:
-    """Return messages for counts of rows in an answer with standard errors below those of any noise of the price."""
-    facts, wrong = promise.parameters, []
+    """Return messages for counts of rows in an answer with standard errors below those of any noise of the price.
+
+    One that begins with "not checkable" says that query and figures do not show which errors are those of counts.
+    """
+    facts, query = promise.parameters, promise.parameters.get("query")
     if promise.model == "syntactic" or facts.get("method") != "QuerySession":
         return []
-    single, least = _COUNTS.match(str(facts.get("query"))), least_variance(promise) * (1 - 1e-9)
-    for name in [n for n in facts.get("figures", ()) if n in table.column_names]:
-        if _COUNT_ERRORS.fullmatch(name) or (single and name == "std_error"):
-            errors = [v for v in table[name].to_pylist() if isinstance(v, (int, float))]
-            if any(v * v < least for v in errors):
-                wrong.append(f"column {name!r} has a smaller error than any noise of the stated price")
+    sql = query if isinstance(query, str) else ""
+    for _ in range(9):  # comments may be nested
+        sql = _QUOTED.sub(r" \1 ", sql)
+    counted, least = _COUNT.search(sql), least_variance(promise) * (1 - 1e-9)
+    read = re.search(r"\bselect\b", sql, re.IGNORECASE | re.ASCII) and not re.search(r"""["'`]|/\*|\*/|\{#""", sql)
+    figures = [n for n in facts.get("figures", ()) if n in table.column_names]
+    names = [n for n in table.column_names if _ERROR.fullmatch(n) and (counted or n != "std_error")]
+    cells = {n: table[n].to_pylist() for n in names if n in figures}
+    errors = {n: [v for v in found if type(v) in (int, float) and math.isfinite(v)] for n, found in cells.items()}
+    said = "has a smaller error than any noise of the stated price"
+    wrong = [f"column {n!r} {said}" for n, found in errors.items() if any(v * v < least for v in found)]
+    stated = not counted or any(n.endswith("std_error") for n in figures)
+    if not read or not stated or list(errors) != names or errors != cells:
+        wrong.append("not checkable: query and figures of the answer do not show which errors are those of counts")
     return wrong
