@@ -86,7 +86,7 @@ def test_an_answer_that_states_other_columns_is_contradicted(tmp_path: Path) -> 
     for values, code in ([[1.5, 2.5], 0], [["Ann", "Bob"], 1]):
         table = made.to_arrow().append_column("more", pa.array(values))
         figures = [name for name in table.column_names if name not in domain.names]
-        promise = replace(made.guarantee, parameters={**made.guarantee.parameters, "figures": figures})
+        promise = replace(made.guarantee, parameters={**made.guarantee.parameters, "query": QUERY, "figures": figures})
         write_table(tmp_path / "a.csv", table, promise)
         assert exit_code("verify", tmp_path / "a.csv") == code
         found = independent().verify([str(tmp_path / "a.csv")])
