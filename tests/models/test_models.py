@@ -469,5 +469,5 @@ def test_a_model_warns_of_rows_that_misspelled_categories_lost() -> None:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             model.fit(frame)
-        assert [str(each.message).endswith("spelling of categories") for each in told] == [True] * far
+        assert ["spelling of categories" in str(each.message) for each in told] == [True] * far
         assert all("rows were counted, but 4,000 were expected" in str(each.message) for each in told)

@@ -61,7 +61,6 @@ __all__ = [
     "MeasuredMarginal",
     "ModelSynopsis",
     "Offers",
-    "OpenRelease",
     "OwnBudget",
     "OwnPartitioner",
     "QueryPlan",
