@@ -1,4 +1,9 @@
-"""scikit-learn habits without leaks: scale by declared bounds, and pipelines in which nothing is fitted on raw rows."""
+"""scikit-learn habits without leaks: scale by declared bounds, and pipelines in which nothing is fitted on raw rows.
+
+A `StandardScaler` in front of a private estimator was fitted on everybody's rows: its means and variances reach the
+release without noise and without a price. `DomainScaler` scales by what was declared; `private_pipeline` refuses steps
+that learn from the rows.
+"""
 
 from __future__ import annotations
 

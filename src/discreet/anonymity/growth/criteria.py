@@ -1,7 +1,9 @@
 """Measures of a good split. They only choose: the rules decide which splits are allowed.
 
-They are described in docs/density-tree.md; `label` is the information gain on a target. Larger is better. Of equal
-splits, the one on the earlier column is taken, then the lower one.
+`cell` is the gain in integrated squared error (Ram and Gray 2011), `spread` the drop in the sum of squares over all
+columns, as in k-means, `factor` the same along what the columns have in common, `width` the drop in the mean width of
+the published cells, `label` the information gain on a target. Larger is better. Of equal splits, the one on the earlier
+column is taken, then the lower one.
 
 Kernels rate the splits of one column.
 """

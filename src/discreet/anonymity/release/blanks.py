@@ -1,12 +1,17 @@
-"""Local suppression: rows that would be left out stay in the table, with single values blanked (docs/anonymity.md).
+"""Local suppression: rows that would be left out stay in the table, with single values blanked.
 
 A row that would be left out is printed in a *wider* group instead, if enough such rows share it: some of its values are
-blank (`Generalization`), or it is printed with a larger cell of the tree.
+blank (`Generalization`), or it is printed with a larger cell of the tree. A blank is printed as any cell that covers a
+whole column, ``*`` or ``[0, 120]``, with ``or missing`` where values may be missing. So it covers a missing value too,
+and does not show which of them it hides.
 
 *Why k, l and t hold.* Rows are grouped by what is printed, blanks included. Every wider group keeps the rules by
 itself, and other groups lose no row. An attacker who knows the groups of everyone, and so who is blanked, finds k
 people or more in each. Only the distribution for t changes with the rows that come back, so all groups are checked
-again. Together with earlier releases, a wider group is one more cell.
+again.
+
+*Together with earlier releases*, a wider group is one more cell. A person who is blanked in one table and shown in
+another has a history of their own, and the condition of `together` is checked with all of them.
 """
 
 import itertools

@@ -1,4 +1,8 @@
-"""Columns that are passed on unchanged: the cost if an attacker knows them too (docs/anonymity.md)."""
+"""Columns that are passed on unchanged: the cost if an attacker knows them too.
+
+k holds for the quasi-identifiers. An attacker who also knows a kept column or the target sees smaller groups, down to
+single rows. The guarantee states their size, and names the columns in which most rows have a unique value.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

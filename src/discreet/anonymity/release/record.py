@@ -1,6 +1,8 @@
 """The release record: one file of a release history, which lists who was published in which cell.
 
-Its fields are those of docs/releasing-again.md. The file undoes the release, so only its owner can read it (mode 600).
+It is a Parquet file, a row per input row: identifier and sensitive values as text, the cell as a number (null if
+suppressed) and in words. Its metadata hold the rules, the declarations, the seals of earlier records and its own, a
+SHA-256 digest of everything. The file undoes the release, so only its owner can read it (mode 600).
 
 People are followed by *one* column, the person or the only identifier: with several, a person with a new case number
 would look like another person. It must be declared in the same way each time (`discreet.engines.tables.same`).

@@ -1,8 +1,9 @@
 """Several releases about the same people: an attacker who holds all of them learns no more than the rules allow.
 
-The attacker, and what is done in ordinary months, are those of docs/releasing-again.md. The finest groups of rows that
-an attacker can form are *histories*: for each table, the cell in which a row was published or that it was not published
-there, and in which tables its sensitive values were the same.
+*The attacker* holds every released table and knows the quasi-identifiers of everyone, so the cell of each person, who
+was in which table, and who was suppressed. In the worst case they can follow every row from table to table, for example
+by rare values. The finest groups of rows they can form are *histories*: for each table, the cell in which a row was
+published or that it was not published there, and in which tables its sensitive values were the same.
 
 *The condition*: each table, with its rows grouped by their whole history instead of its own cells, keeps the rules it
 promised: k, l, and t with the distribution of that table. *It suffices*, because every set of rows that can be defined
@@ -20,14 +21,19 @@ who left hides among the records of their history, also those that are suppresse
   a group that keeps the rules and leaves a group that keeps them, or stays out.
 - k counts persons, so several rows of one person hide no one.
 
-Under "merge", cells are merged until the condition holds; these are the finest such cells. Under "suppress", cells are
-merged where that loses less than leaving rows out (`_cheapest`), and whoever is too few to leave a history takes others
-of it along. These are drawn at random and not by their values; only with l or t, how many are drawn depends on values
-too, as the merging of cells does. The last word always has the condition itself (`_broken`).
+Under "merge", cells are merged until the condition holds; these are the finest such cells. Where merging does not
+help, the release is refused. Under "suppress", cells are merged where that loses less than leaving rows out
+(`_cheapest`). Groups that still break a rule are left out, and whoever is too few to leave a history takes others of it
+along. These are drawn at random and not by their values; only with l or t, how many are drawn depends on values too, as
+the merging of cells does. The last word always has the condition itself (`_broken`).
 
 A record is a person while they have one row per table, even if its values change. Someone who has had several rows has
-a record for each set of sensitive values (`_records`). If one of these may be a correction of another, the history of
-each is part of that of the other while both are published, so neither fills the group of someone who left or came.
+a record for each set of sensitive values; rows with equal values are matched by their quasi-identifiers on the public
+grids, the rest in the order of these. A record of theirs that is gone and a new one, at one place or with a rare value
+in common, may be a correction. Then the history of each is part of that of the other while both are published, so
+neither fills the group of someone who left or came. Rows of a person that could be matched in several ways are matched
+in one of them; an attacker who knows better may know more. Matching never looks ahead, so later tables do not change
+earlier histories.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,10 @@
 """Information loss: the share of a column's values that a released row leaves open, from 0 (one value) to 1 (any).
 
-docs/risk.md defines it. *As printed* is over the declared values if the table comes with its guarantee, otherwise over
-all that it prints; *of occurring values* is over all that the original table has, and not private.
+The normalised certainty penalty (NCP): the width of an interval over the range of its column, or (m - 1)/(M - 1) for m
+of M categories; its mean over rows and columns. *As printed* takes what the cells say, over the declared values if the
+table comes with its guarantee, otherwise over all that it prints. *Of occurring values* takes the values that the
+original rows of a group have, over all that the original table has: it is not private. The original is read as declared
+(bounds, categories, format of the file), as the release read it.
 """
 
 import json

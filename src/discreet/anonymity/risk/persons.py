@@ -1,7 +1,8 @@
 """Count persons instead of rows, and measure diversity and closeness of persons.
 
-A row without a person may belong to someone who is in the class already, so it counts as no person; releases leave
-such rows out. `discreet.engines.tables.same` decides which spellings are one person.
+A class of k rows of one person hides no one. If a column identifies the person, k counts persons. A row without a
+person may belong to someone who is in the class already, so it counts as no person; releases leave such rows out.
+`discreet.engines.tables.same` decides which spellings are one person.
 
 If the unit is a person, l and t count people too. In a class each person has weight one: a row weighs one over the
 number of rows of its person in the class. Entropy, recursive diversity and distances use these weights; the reference

@@ -1,12 +1,15 @@
-"""The risk of a sample with population weights, and of households; docs/risk.md has the measures and their sources.
+"""The risk of a sample with population weights, and of households.
 
-A class with f rows of the sample has F people in the population. Given f, F is negative binomial: f successes of
+*Individual risk.* A class with f rows of the sample has F people in the population, and an attacker who knows that
+someone is in the population picks the right one with probability 1/F. Given f, F is negative binomial: f successes of
 probability p, estimated by f/F̂ with F̂ the sum of the weights of the class (Benedetti and Franconi 1998). So
 
-    r = E[1/F | f] = p ∫₀¹ s^(f-1)/(p + (1 - p) s) ds = (p/f) ₂F₁(1, 1; f + 1; 1 - p).
+    r = E[1/F | f] = p ∫₀¹ s^(f-1)/(p + (1 - p) s) ds = (p/f) ₂F₁(1, 1; f + 1; 1 - p):
 
-μ-Argus and sdcMicro approximate it for f > 2. Of a household at least one member is found with probability
-1 - ∏ (1 - rᵢ), with rᵢ = 1/f where there are no weights.
+p/(1 - p) ln(1/p) for f = 1, p/(1 - p)² (1 - p + p ln p) for f = 2, and 1/f if p = 1. μ-Argus (Franconi and Polettini
+2004) and sdcMicro (Templ, Kowarik and Meindl 2015) use it and approximate it for f > 2. *Global risk*: the sum of r
+over rows is the number expected to be re-identified (same sources). *Households*: at least one member is found with
+probability 1 - ∏ (1 - rᵢ) (same source as sdcMicro), with rᵢ = 1/f where there are no weights.
 """
 
 from typing import Any

@@ -322,7 +322,11 @@ def stacked(sensitive: Sequence[CodedColumn], n: int) -> IntArray:
     return np.stack(found) if found else np.empty((0, n), np.int64)
 
 
-#: Cells that reveal nothing by the way they were found: docs/risk.md says why, and why a release that fails is refused.
+# Cells that reveal nothing by the way they were found: not splitting a cell because of l or t reveals something about
+# its values. With ``blind=True``, splits, merges and suppression look at quasi-identifiers and persons only; l and t
+# are checked at the end, on whole cells. The release does not change if the sensitive values of a cell are dealt to its
+# rows in another way, so an attacker who knows the algorithm and all quasi-identifiers learns no more than the shares
+# of the values in a cell. If cells fail, the release is refused: leaving out only these would reveal their values.
 BLIND: Any = option(
     default=False, example=True,
     help="Split, merge and suppress without the sensitive columns; check l and t at the end.",

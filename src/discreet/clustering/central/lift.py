@@ -1,8 +1,10 @@
 """Private k-means in many dimensions: project, over-seed, lift, merge, polish.
 
-The steps are in docs/clustering-many-columns.md; `shrinking.py` merges the groups. Relatives: Balcan et al. 2017; Chang
-and Kamath 2021; Su et al. 2016. Noise on sums is proportional to the radius of the ball that rows are clipped to, which
-is why the ball is estimated first, and why the last steps clip a row's offset from its own centre to a smaller one.
+Rows are projected to a few axes at random, which keeps distances about right. There private k-means is asked for more
+groups than there are clusters. Noisy means of the groups are published in all dimensions (*lifted*), merged to k
+centres (`shrinking.py`), and improved by noisy steps of Lloyd's algorithm. Relatives: Balcan et al. 2017; Chang and
+Kamath 2021; Su et al. 2016. Noise on sums is proportional to the radius of the ball that rows are clipped to, so the
+ball is estimated first; the last steps clip a row's offset from its own centre, for which a smaller radius will do.
 """
 
 from __future__ import annotations

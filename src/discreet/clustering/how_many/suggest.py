@@ -1,10 +1,12 @@
 """The number of clusters that a synopsis shows, by four criteria. Post-processing of a release, without a price.
 
-docs/clustering.md says how they vote. **Gap** (Tibshirani, Walther and Hastie 2001), **elbow** and **silhouette** (with
-centres in place of pairs; Hruschka, de Castro and Campello 2004) are compared with tables without clusters: the same
-weights, shuffled, at places drawn evenly along the principal axes. **BIC** is that of a mixture fitted to the signed
-counts, against one cluster (`bic.py`). A vote counts half for its neighbours. The constants were chosen on generated
-tables by ``benchmarks/tuning/how_many.py``.
+Noise makes every table look as if it had more clusters, so its share is taken out of each criterion. **Gap**
+(Tibshirani, Walther and Hastie 2001), **elbow** and **silhouette** (with centres in place of pairs; Hruschka, de Castro
+and Campello 2004) are compared with tables without clusters: the same weights, shuffled, at places drawn evenly along
+the principal axes. **BIC** is that of a mixture fitted to the signed counts, against one cluster (`bic.py`). Each votes
+for a number; a vote counts half for its neighbours. There is no answer where too few agree, noise covers what could be
+there, or the density has hills (`leaves/hills.py`) that the answer does not account for. The constants were chosen on
+generated tables by ``benchmarks/tuning/how_many.py``.
 """
 
 from __future__ import annotations

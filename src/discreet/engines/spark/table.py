@@ -1,8 +1,13 @@
 """Spark data frames: passes go to the rows, exact whole numbers come back, noise is drawn on the driver.
 
 A pass runs on the executors in Arrow batches (``mapInArrow``), Spark adds up the numbers of the partitions, and the
-driver collects the sums once. Executors draw nothing random, so a retry changes nothing. No lazy plan, which Spark
-could run again with other noise, ever holds a release. docs/spark.md says what a frame and a cluster need.
+driver collects the sums once. Grids over machine numbers run in SQL (`discreet.engines.spark.cells`). Executors draw
+nothing random, so a retry changes nothing. This requires a deterministic frame; one that visibly is not (``rand()``,
+some UDFs) causes a warning. No lazy plan, which Spark could run again with other noise, ever holds a release.
+
+Methods that return rows bring them through the driver in batches; executors write the rows of anonymous tables
+(`discreet.engines.spark.parts`). Only the data frame API is used, so Spark Connect works too. discreet must be
+installed on the executors.
 """
 
 import atexit

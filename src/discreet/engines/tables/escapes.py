@@ -1,8 +1,9 @@
 """Formats of tables for spreadsheets: marks of a country in CSV files, and texts that are not run as formulas.
 
-A text that a spreadsheet would run gets an apostrophe (docs/command-line.md); numbers such as ``-5`` stay. A text that
-begins with apostrophes and then like a formula gets one more, so removing one restores every text. The guarantee file
-states whether texts were escaped (`FACT`), and how a CSV file is written if it is not the usual way.
+A spreadsheet runs a CSV cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a return. After an apostrophe it is
+shown as text. Numbers such as ``-5`` stay. A text that begins with apostrophes and then like a formula gets one more,
+so removing one restores every text. The guarantee file states whether texts were escaped (`FACT`), and how a CSV file
+is written if it is not the usual way; readers of our files go by it.
 """
 
 import json

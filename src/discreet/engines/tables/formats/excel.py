@@ -1,4 +1,8 @@
-"""Workbooks: .xlsx, .xls, .xlsb and .ods, read by calamine. One sheet is a table (docs/sources.md), held in memory."""
+"""Workbooks: .xlsx, .xls, .xlsb and .ods, read by calamine. One sheet is a table.
+
+The first row with any content (after skipped ones) names the columns. No value decides the type of a column: a cell
+that does not fit its column is missing. A row without any cell is not a row. A sheet is held in memory.
+"""
 
 import csv
 import io

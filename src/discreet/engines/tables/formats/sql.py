@@ -1,7 +1,8 @@
 """Tables and queries of SQLite and PostgreSQL, streamed as Arrow by ADBC.
 
-Every query runs inside another, ``select ... from (query)``, in a read-only transaction (docs/sources.md). SQLite has
-types for values only; each is read as a cell of a workbook is. Errors may quote a password, so they are not repeated.
+Every query runs inside another, ``select ... from (query)``, in a read-only transaction: it cannot change the database,
+only the needed columns are sent, and all passes see the same rows. SQLite has types for values only; each value is read
+as a cell of a workbook is. Error messages of the database may quote a row or a password, so they are not repeated.
 """
 
 import contextlib

@@ -1,4 +1,8 @@
-"""Streams of Arrow: DuckDB, lazy Polars frames, Ibis, readers of record batches (docs/sources.md)."""
+"""Streams of Arrow: DuckDB, lazy Polars frames, Ibis, readers of record batches.
+
+If possible, every pass asks for a new stream with the needed columns. A stream that can be read once goes to a
+temporary file in its first pass. Only its owner may read that file, and it is deleted with the stream.
+"""
 
 import os
 import sys
