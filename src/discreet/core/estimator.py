@@ -4,14 +4,6 @@ Importing scikit-learn takes longer than most jobs on a small table, because it 
 job needs none of it. So estimators get their base classes of scikit-learn later: when one is made after the program
 has imported scikit-learn, or when something of it is used (`clone`, a pipeline, ``repr``). From then on, they are
 estimators like any other, for ``isinstance`` too.
-
->>> class Middle(Estimator, mixins=("ClusterMixin",)):
-...     def __init__(self, k=3):
-...         self.k = k
->>> Middle(2)
-Middle(k=2)
->>> [base.__name__ for base in Middle.__bases__]
-['ClusterMixin', 'Estimator']
 """
 
 from __future__ import annotations
