@@ -1,6 +1,5 @@
 """Output of `anonymize`, `perturb`, `risk`, `attack` and `report`."""
 
-import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -135,7 +134,7 @@ def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any
     from discreet.anonymity import ReleaseHistory
     from discreet.core import Guarantee
 
-    found, own = ReleaseHistory(history), os.path.abspath(table.expanduser())
+    found, own = ReleaseHistory(history), table.expanduser().absolute()
     book = None if account is None else Account(account)
     noted: int | None = None
 
@@ -149,17 +148,17 @@ def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any
             expected = f"the account{named} that lists the table, so that it says that the table was withdrawn"
             raise InvalidArgument("--account", None, expected, "--account people.account")
 
-    listed = any(own in entry.places for entry in found.tables)  # and not a folder with tables in it
+    listed = any(entry.is_at(own) for entry in found.tables)  # and not a folder with tables in it
     if not (listed and found.withdraw(own, note)):
         known = ", ".join(repr(entry.table) for entry in found.tables) or "none"
         raise InvalidArgument("TABLE", str(table), f"a table of the history {str(history)!r}, which has: {known}")
     left = found.entries
-    yield {"table": own, "history": str(history), "releases": len(left), "entry": noted}
+    yield {"table": str(own), "history": str(history), "releases": len(left), "entry": noted}
     told = f"[bold]Withdrawn[/] and deleted: [cyan]{escape(str(table))}[/]. The next release is checked with "
     told += f"{counted(len(left), 'earlier release')}."
     if noted is not None:
         told += f" Entry {noted} of the account stays, with a note that it was withdrawn."
-    if any(own in entry.places for entry in found.tables):
+    if any(entry.is_at(own) for entry in found.tables):
         told += " One of them is a table that this one replaced: if nobody received that either, repeat this."
     console.print(f"{told} If there is a page about the withdrawn table, delete that too.", highlight=False)
 

@@ -121,7 +121,9 @@ def test_a_withdrawn_table_is_deleted_with_all_that_belongs_to_it(tmp_path: Path
     (tmp_path / f"{name}.signature.json").write_text("{}")
     assert history.withdraw(tmp_path / f"un{name}") == 0
     assert target.exists()
-    assert history.withdraw(tmp_path / "h" / ".." / target.name) == 1  # the same file
+    (tmp_path / "link").symlink_to(tmp_path / "h")
+    assert history.withdraw(tmp_path / "link" / ".." / target.name) == 1  # the same file
+    (tmp_path / "link").unlink()
     assert [place.name for place in tmp_path.iterdir()] == ["h"]
     assert not history.tables
     assert history.withdraw(target) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import itertools
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -344,3 +345,13 @@ def test_rows_name_the_input_also_where_rows_were_left_out(method: Any) -> None:
     assert dc.anonymity.record_linkage(table, release).rows == len(release)
     with pytest.raises(dc.errors.InvalidArgument, match="whole table"):
         dc.anonymity.record_linkage(table.slice(2), release)
+
+
+def test_linkage_needs_the_rows_of_the_release_itself() -> None:
+    """A sample has no originals, and a stored copy does not say which they were."""
+    table = people()
+    copy = pickle.loads(pickle.dumps(METHODS["density tree"].fit_transform(table)))
+    sample = METHODS["density tree"].fit_transform(table, output="sample")
+    for release, said in ((copy, "a stored copy"), (sample, "a sample")):
+        with pytest.raises(InvalidArgument, match=said):
+            dc.anonymity.record_linkage(table, release)

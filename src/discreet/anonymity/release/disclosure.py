@@ -125,11 +125,14 @@ def _read(
     truth, shown = read_columns(source, names), read_columns(shown_source, names)
     rows = np.arange(shown.num_rows)
     if isinstance(released, Release):
+        if not len(released.rows) and shown.num_rows:
+            raise InvalidArgument("released", "a sample", "rows that have an original", 'output="center"')
+        if released._stored:
+            expected = "a release of this program: a stored copy does not say which row was whose"
+            raise InvalidArgument("released", "a stored copy", expected, "a table with the same rows in the same order")
         if truth.num_rows < (least := len(released.cells.of) + released.dropped):
             expected = f"the whole table that was released, of {least:,} rows or more"
             raise InvalidArgument("original", f"{truth.num_rows:,} rows", expected, "what the release was made of")
-        if not len(released.rows) and shown.num_rows:
-            raise InvalidArgument("released", "a sample", "rows that have an original", 'output="center"')
         rows = released.rows
     elif shown.num_rows != truth.num_rows:
         expected = f"as many as the original ({truth.num_rows})"

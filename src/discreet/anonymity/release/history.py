@@ -76,7 +76,17 @@ class Entry:
 
     @property
     def places(self) -> tuple[str, ...]:
-        return tuple(map(os.path.normpath, (self.table, *self.copies)))
+        return (self.table, *self.copies)
+
+    def is_at(self, place: str | Path) -> bool:
+        """Return whether the table or a copy of it was written to a path, however that is spelled."""
+        return real_place(place) in map(real_place, self.places)
+
+
+def real_place(path: str | Path) -> str:
+    """Return where a file is written: folders that are links are followed, and a file that is a link is replaced."""
+    place = Path(path).expanduser().absolute()
+    return os.path.realpath(place) if place.name == ".." else os.path.join(os.path.realpath(place.parent), place.name)
 
 
 class _FolderLock:
@@ -187,7 +197,7 @@ class ReleaseHistory:
         ``book`` is called with the sealed guarantee before the table appears.
         """
         book = book or (lambda _: None)
-        target = Path(os.path.abspath(Path(path).expanduser()))
+        target = Path(path).expanduser().absolute()
         check_target(target, promised=True)
         record, payload = release.record, release._payload(target.suffix, form)
         sealed, digest = release.guarantee.seal(payload), _digest(release.table)
@@ -199,7 +209,7 @@ class ReleaseHistory:
                     write_sealed(target, payload, sealed)
                     return
             self._check(record)
-            if any(str(target) in entry.places for entry in self.entries):
+            if any(entry.is_at(target) for entry in self.entries):
                 warnings.warn(
                     f"{target.name!r} replaces a table that counts as released; later tables are checked with both. "
                     "Name each release differently, or use 'discreet withdraw' before you replace one no one received",
@@ -234,7 +244,7 @@ class ReleaseHistory:
         """
         if not self.folder.exists():
             return 0
-        own = os.path.abspath(Path(place).expanduser())
+        own = real_place(place)
         seen = {entry.number for entry in self._at(own)}
         with self._locked():
             found = self._at(own)
@@ -244,7 +254,7 @@ class ReleaseHistory:
                     "if no one received what is there now"
                 )
             for entry in found:
-                gone = [each for each in entry.places if each == own or each.startswith(own + os.sep)]
+                gone = [each for each in entry.places if f"{real_place(each)}{os.sep}".startswith(own + os.sep)]
                 if other := next((each for each in gone if _is_another(Path(each), entry)), None):
                     raise DataSourceError(
                         f"history: {other!r} is not the table that was released there: its guarantee is another one, "
@@ -264,8 +274,8 @@ class ReleaseHistory:
     def _at(self, own: str) -> list[Entry]:
         """Return the last release of a table, or all in a folder; not one whose table has no name yet."""
         held = [entry for entry in self.tables if not entry.waits or not Path(entry.waits).exists()]
-        last = [entry for entry in held if own in entry.places][-1:]
-        return last or [entry for entry in held if any(each.startswith(own + os.sep) for each in entry.places)]
+        last = [entry for entry in held if entry.is_at(own)][-1:]
+        return last or [e for e in held if any(real_place(each).startswith(own + os.sep) for each in e.places)]
 
     def _note_copy(self, entry: Entry, place: str, promise: str) -> None:
         """Note a further copy of a table before it is written; a withdrawn release counts again."""
@@ -273,7 +283,7 @@ class ReleaseHistory:
             self._write(replace(entry, table=place, copies=(), promises=(promise,)))
             self._mark(entry).unlink()
         else:
-            copies = (*entry.copies, *([] if place in entry.places else [place]))
+            copies = (*entry.copies, *([] if entry.is_at(place) else [place]))
             known = (*entry.promises, promise) if entry.promises else ()
             self._write(replace(entry, copies=copies, promises=known))
 

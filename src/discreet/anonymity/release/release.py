@@ -115,6 +115,7 @@ class Release:
     _must_be_followed: bool = field(default=False, repr=False)
     #: The cell of each row of `table`.
     _own: IntArray = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
+    _stored: bool = field(default=False, repr=False)
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -146,7 +147,7 @@ class Release:
         of = self._own if len(self.rows) else np.sort(self.cells.of[self.cells.of >= 0])
         return {
             **state, "cells": replace(self.cells, of=of), "rows": np.arange(len(self.rows)),
-            "_must_be_followed": self._must_be_followed or followed,
+            "_must_be_followed": self._must_be_followed or followed, "_stored": True,
         }  # fmt: skip
 
     def to_pandas(self) -> Any:
