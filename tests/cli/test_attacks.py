@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
+import pyarrow.parquet as pq
 import pytest
 from click.testing import Result
 
@@ -170,6 +171,9 @@ def test_an_anonymous_table_of_persons_is_attacked_as_it_is(visits: Path, tmp_pa
     assert found["singling out"]["better_than_guessing"]
     with pytest.warns(DiscreetWarning, match=r"control: \d+ of its \d+ people are also in the records"):
         run(*words, "--control", visits / "visits.csv", "--method", "membership")
+    texts = csv.read_csv(visits / "others.csv", parse_options=csv.ParseOptions(delimiter=";"))
+    pq.write_table(texts.set_column(0, "who", pa.array(range(len(texts)))), visits / "numbered.parquet")
+    assert run(*words, "--control", visits / "numbered.parquet", "--method", "membership").exit_code == 0
     alone = found_by(run(*words, "--json"))
     assert set(alone) == {"singling out", "linkability", "inference"}
     assert alone["inference"]["on_control"] is None

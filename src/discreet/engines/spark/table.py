@@ -109,8 +109,8 @@ class SparkTable(Part):
         return _keyed(partial.groupBy("key").sum(*names))
 
     def people(self, choice: Any, positions: Sequence[int], dialect: Dialect) -> Any:
-        # A list of categories may distinguish whole numbers by their text.
         """Return the rows by person; they stay where they are."""
+        # A list of categories may distinguish whole numbers by their text.
         plain = self._kinds[positions[-1]].typeName() in ("byte", "short", "integer", "long") and not choice.listed
         return SparkPersons(self.frame_of(positions), choice, dialect, wide=not plain)
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import engines, evaluation, local, metric, noise
-from discreet.anonymity.risk import PROMISE_KEY, printed_columns
+from discreet.anonymity.risk import PROMISE_KEY, as_texts, printed_columns
 from discreet.core import (
     NAMING,
     Categorical,
@@ -79,6 +79,8 @@ def run(job: Job) -> JobResult:
         path = job.place(job.data)
         facts |= {"file": path.name, "file_sha256": hashlib.sha256(b"".join(payload_of(path))).hexdigest()}
         stream = noise.generator(given.get("seed"))
+        if target.kind == "table":
+            _note_shared(job, target)
         made = {"table": _on_table, "reports": _on_reports}.get(target.kind, _on_numbers)
         for name in listed:
             for each, about in made(job, target, name, stream) if name not in lacking else ():
@@ -183,19 +185,21 @@ def _known(job: Job, target: _Target) -> list[str]:
     return [name for name in found if name != secret]
 
 
+def _person(job: Job, target: _Target) -> str | None:
+    """Return the column of the original that says whose row it is."""
+    declared = [] if job.schema is None else persons(job.read_domain())
+    return next(iter(declared or (() if target.domain is None else persons(target.domain))), None)
+
+
 def _on_table(job: Job, target: _Target, name: str, stream: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
     original, control = _source(job, "against"), _source(job, "control")
     there = original.names if control is None else [n for n in original.names if n in control.names]
     known = [n for n in _known(job, target) if n in there]
-    declared = [] if job.schema is None else persons(job.read_domain())
-    person = next(iter(declared or (() if target.domain is None else persons(target.domain))), None)
-    options = job.parameters
+    person, options = _person(job, target), job.parameters
     more: dict[str, Any] = {"domain": target.domain, "random_state": stream}
     more |= {n: options[n] for n in ("attacks", "confidence") if n in options}
     more["person"] = person if person in original.names else None
     unit = {"targets": "rows" if more["person"] is None else "persons"}
-    if control is not None and person is not None and {person} <= {*original.names} & {*control.names}:
-        _note_shared(original, control, person)
     sides = target.thing, original, control
     if name in ("membership", "singling-out"):
         act = evaluation.singling_out if name == "singling-out" else evaluation.nearest_record
@@ -214,9 +218,12 @@ def _on_table(job: Job, target: _Target, name: str, stream: Any) -> Iterator[tup
                 yield found, {**unit, "column": secret, "known": rest}
 
 
-def _note_shared(original: engines.Source, control: engines.Source, person: str) -> None:
+def _note_shared(job: Job, target: _Target) -> None:
     """Warn if people of the control group are in the release."""
-    held, others = (pc.unique(read_columns(each, [person])[person]).drop_null() for each in (original, control))
+    sides, person = [_source(job, "against"), _source(job, "control")], _person(job, target)
+    if person is None or any(side is None or person not in side.names for side in sides):
+        return
+    held, others = (as_texts(read_columns(side, [person])[person]).unique().drop_null() for side in sides)
     if shared := pc.sum(pc.is_in(others, held)).as_py():
         warnings.warn(
             f"control: {shared:,} of its {len(others):,} people are also in the records behind the release, so the "

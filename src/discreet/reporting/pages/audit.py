@@ -71,8 +71,8 @@ def _seen(name: str, r: Any) -> str:
 
 
 def artifact_page(facts: dict[str, Any], language: str = "en") -> str:
-    # Without a budget there is no ledger to check.
     """Return the page of a checked file."""
+    # Without a budget there is no ledger to check.
     free = [c for c in facts["checks"] if c["check"] == "ledger" and c["holds"] is None]
     booked = [c for c in facts["checks"] if c["check"] == "account"]  # for the reader to judge
     passed, checks = facts["passed"], [c for c in facts["checks"] if c not in free and c not in booked]
