@@ -248,7 +248,7 @@ class Soak:
         """Return what does not hold, by promise."""
         disk, events = self.disk, self.notes.events
         self.looked: Counter[str] = Counter()
-        left = [pid for pid in world.children(os.getpid())[1:] if world.memory(pid) is not None]
+        left = world.left(os.getpid(), 30)
         found: dict[str, list[str]] = {name: [] for name in (
             "nothing acknowledged lost", "no account overspent", "no half file", "no unexplained exception",
             "memory flat", "nothing left running",
@@ -275,7 +275,7 @@ class Soak:
         ]  # fmt: skip
         lives = {name: [life for (who, _), life in self.sampler.lives.items() if who == name] for name in SERVICES}
         found["memory flat"], self.memory = checks.flat(lives)
-        found["nothing left running"] = [f"process {pid} still runs" for pid in left]
+        found["nothing left running"] = [f"process {pid} still runs: {words}" for pid, words in left.items()]
         return found
 
     def _accounts(self) -> list[str]:

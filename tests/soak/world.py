@@ -133,6 +133,20 @@ def children(pid: int) -> list[int]:
     return found
 
 
+def left(pid: int, seconds: float) -> dict[int, str]:
+    """Return what a process started and what still runs after so long, by its command line. Java takes its time."""
+    end = time.monotonic() + seconds
+    while True:
+        found = {}
+        for each in children(pid)[1:]:
+            if memory(each) is not None:
+                with suppress(OSError):
+                    found[each] = Path(f"/proc/{each}/cmdline").read_text().replace("\0", " ")[:200]
+        if not found or time.monotonic() > end:
+            return found
+        time.sleep(0.5)
+
+
 def memory(pid: int) -> float | None:
     """Return the MiB of memory that a process holds for itself; None if it is gone."""
     try:
