@@ -83,7 +83,7 @@ class Answer(Check):
 
 @dataclass
 class Verdict:
-    """What is promised, all checks, and on whom the rest relies."""
+    """The promise, all checks, and on whom the rest relies."""
 
     promises: list[dict[str, Any]] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
@@ -158,7 +158,7 @@ def verify(
 
 
 class _Case:
-    """What was handed out, as far as it is read."""
+    """The files that were handed out, as far as they are read."""
 
     def __init__(self, keys: Sequence[PublicKey], heads: Sequence[str]) -> None:
         self.made, self.keys = Verdict(), {key.fingerprint: key for key in keys}

@@ -33,7 +33,7 @@ Named = tuple[str, str]
 
 @dataclass(frozen=True)
 class Statement:
-    """What is signed. Digests are in hexadecimal; ``key`` is the fingerprint."""
+    """The signed statement. Digests are in hexadecimal; ``key`` is the fingerprint."""
 
     about: str  # "release" or "account"
     files: tuple[Named, ...] = ()

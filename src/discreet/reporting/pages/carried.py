@@ -1,4 +1,4 @@
-"""What a page carries for programs: its facts and its signature, as JSON in two elements that show nothing.
+"""The part of a page for programs: its facts and its signature, as JSON in two elements that show nothing.
 
 The form is in docs/evidence-format.md. Digests of a page are taken with the content of these elements empty.
 """

@@ -54,7 +54,7 @@ class Lookup:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is asked for, matched with the declared columns."""
+    """A question, matched with the declared columns."""
 
     measures: Mapping[str, Measure]
     known: Domain
