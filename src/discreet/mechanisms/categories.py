@@ -133,7 +133,8 @@ def selected_words(
 ) -> list[str]:
     """Select words as a line of a gate: see `private_categories`. ``price`` is that of one person.
 
-    A value has a word only if it is written so, but for plain blanks: rows are matched with declared words like this.
+    A value counts for a word only if it is spelled like it, apart from plain blanks around it: rows are matched with
+    declared words in the same way.
     """
     words, whose = texts_of("values", values), texts_of("persons", persons)
     words = pc.if_else(pc.equal(pc.ascii_trim_whitespace(values), words), words, None)

@@ -97,8 +97,8 @@ class Gate:
         gaussian : bool, default False
             True spends it in ρ.
         unit : "row" or Person
-            The unit of privacy. Of a person, no price is known before `bound`: `discreet.synopses.open_release` leaves
-            out the rows beyond the bound and calls it.
+            The unit of privacy. If it is a person, nothing can be priced before `bound` is called;
+            `discreet.synopses.open_release` leaves out rows beyond the bound and calls it.
         random_state : None, int or Generator
             None is secure.
         ledger : Ledger or Account, optional
@@ -184,8 +184,8 @@ class Gate:
         person, copies = self._book.person, self._book.copies
         if person is not None and not self._book.bounded:
             raise TypeError(
-                "rows of persons are priced once no person has more of them than declared: open the release with "
-                "discreet.synopses.open_release, which leaves out the others, or do it yourself and call Gate.bound"
+                "rows of persons have no price before they are bounded: open the release with "
+                "discreet.synopses.open_release, which leaves out rows beyond the bound, or do it and call Gate.bound"
             )
         if unit is Epsilon:
             return copies if person is None else person.l1 * copies

@@ -223,7 +223,9 @@ def check_table_ending(path: str | Path) -> None:
         workbook_package()
 
 
-# What an anonymous table passes on is rewritten from its declaration: only declared values leave (docs/anonymity.md).
+# Columns that an anonymous table passes on are read as coordinates on their declared axis and written from these. So
+# only declared values leave: a name in a number column or an undeclared category is missing, a number beyond its bounds
+# is the bound, and all spellings of a value are written alike.
 
 
 def declared_type(column: Column) -> pa.DataType:
