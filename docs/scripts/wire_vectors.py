@@ -66,6 +66,9 @@ MECHANISMS = [
     dc.local.MeanResponse(2, 0, 10, "duchi"),
     dc.local.MeanVector(1, [0, -1, 0.5], [10, 1, 8]),
     dc.local.MeanVector(5, [0, -1, 0.5], [10, 1, 8], "piecewise", steps=9),
+    # Labels that look like a number for "not in the list".
+    dc.local.BitFlip(4, [-2, -1, 0, 1, 2], bits=4, memoised=True),
+    dc.local.BitFlip(4, ["-1", "0", 1], bits=3, memoised=True),
 ]
 
 

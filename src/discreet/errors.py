@@ -1,7 +1,7 @@
 """All exceptions of this package.
 
-A message names the argument, the value and the fix. It quotes *arguments and schemas only*: a row of the data never
-causes an error and is never quoted, because neighbouring tables must not differ in whether a call fails.
+A message names the argument, the value and the fix. It quotes *arguments and schemas only*, never a row. In a
+differentially private release no row causes an error: neighbouring tables must not differ in whether a call fails.
 """
 
 from reprlib import Repr
@@ -224,12 +224,10 @@ class MissingStudies(DiscreetError, ImportError):
     Examples
     --------
     >>> print(MissingStudies())
-    the studies are a separate package, which is not installed; run pip install discreet-studies,
-    or in a clone pip install ./studies
+    the studies are a separate package, which is not installed; in a clone, run pip install ./studies
     """
 
     def __init__(self) -> None:
         super().__init__(
-            "the studies are a separate package, which is not installed; "
-            "run pip install discreet-studies, or in a clone pip install ./studies"
+            "the studies are a separate package, which is not installed; in a clone, run pip install ./studies"
         )

@@ -76,6 +76,30 @@ def test_without_budget_no_row_is_read(model: Any, account: dc.Account, monkeypa
     assert len(account.entries) == 1
 
 
+@pytest.mark.parametrize(("limit", "asked"), [
+    ({"rho": 0.1, "delta": 1e-9}, {"epsilon": 1.0, "delta": 1e-9}),  # pays ρ = 0.0115, not ε²/2 = 0.5
+    ({"epsilon": 3}, {"epsilon": 1.0, "delta": 1e-9}),  # has no δ
+    ({"epsilon": 1, "delta": 1e-5}, {"epsilon": None, "rho": 0.1, "delta": 1e-6}),  # ε = 2.14, and not √(2ρ)
+    ({"epsilon": 3, "delta": 1e-5}, {"epsilon": None, "rho": 0.1, "delta": 1e-6}),
+])  # fmt: skip
+@pytest.mark.usefixtures("few_steps")
+@pytest.mark.parametrize("method", [dc.MarginalSynopsis, dc.GridSynopsis, dc.TreeSynopsis, dc.PrivateKMeans])
+def test_a_check_refuses_what_a_release_would(
+    method: Any, limit: dict[str, Any], asked: dict[str, Any], tmp_path: Path
+) -> None:
+    """With a δ, the noise that is narrower decides the price: a check must decide as the release does."""
+    account = dc.Account.create(tmp_path / "a", dataset="d", **limit)
+    model = method(domain={"x": (0, 1), "y": (0, 1)}, ledger=account, **asked)
+    table, refused = pa.table({"x": [0.1, 0.7] * 200, "y": [0.2, 0.9] * 200}), []
+    for act in (model.check, lambda: model.fit(table)):
+        try:
+            act()
+            refused.append(False)
+        except BudgetExceeded:
+            refused.append(True)
+    assert refused[0] == refused[1]
+
+
 def test_rows_are_read_after_the_reservation_is_on_the_disk(account: dc.Account, monkeypatch: Any) -> None:
     seen = []
 

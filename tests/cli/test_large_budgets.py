@@ -43,6 +43,14 @@ def test_the_command_line_asks_again(table: Path, verb: str, more: tuple[object,
         assert said(table, verb, "--epsilon", epsilon, "--yes-really", *words) == (0, "")
 
 
+def test_an_error_that_needs_a_large_budget_is_asked_about(table: Path) -> None:
+    given = table / "t.csv", "SELECT SUM(age) FROM t", "--schema", table / "s.toml", "--error", 1
+    with pytest.raises(InvalidArgument, match=r"unless it is confirmed.*try --yes-really"):
+        run("query", *given)
+    assert "170" in run("query", *given, "--explain").output
+    assert run("query", *given, "--yes-really").exit_code == 0
+
+
 def test_what_holds_at_a_distance_is_not_asked_about(table: Path) -> None:
     assert said(table, "perturb", "--epsilon", 50, "--radius", 1, "-o", table / "p.csv") == (0, "")
     assert said(table, "synopsis", "--epsilon", 20, "--rule", 4, "-o", table / "s.parquet") == (0, "")

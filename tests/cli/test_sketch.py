@@ -13,7 +13,7 @@ import pytest
 
 from command_line import output, run
 from discreet.accounts import Account
-from discreet.errors import BudgetExceeded, DiscreetError, InvalidArgument
+from discreet.errors import BudgetExceeded, DataSourceError, DiscreetError, InvalidArgument
 from discreet.local import Counts, FlippedBitmap, HadamardSketch, Reports
 
 WORDS = ["cat"] * 3000 + ["dog"] * 2000 + ["émeu"] * 1000
@@ -293,6 +293,12 @@ def test_a_bitmap_is_charged_to_an_account_and_refused_when_it_is_empty(words: P
     account = Account.create(tmp_path / "w.account", dataset="words", epsilon=1)
     paid = ("--epsilon", 0.75, "--account", account.path, "-o", tmp_path / "b.bin")
     sketch("distinct", words, *paid)
+    assert float(Account(account.path).remaining) == 0.25
+    made = (tmp_path / "b.bin").read_bytes()
+    assert figures("distinct", words, *paid)["account"]["repeated"]
+    assert (tmp_path / "b.bin").read_bytes() == made, "the same job again returns what was paid for"
+    with pytest.raises(DataSourceError, match=r"could not be made again; try --output .*b-2\.bin, or --overwrite"):
+        sketch("distinct", words, *paid, "--buckets", 64)
     assert float(Account(account.path).remaining) == 0.25
     (tmp_path / "b.bin").unlink()
     with pytest.raises(BudgetExceeded):

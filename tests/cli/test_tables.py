@@ -342,6 +342,10 @@ def test_an_account_keeps_the_entry_of_a_withdrawn_table_and_says_so(tmp_path: P
     (tmp_path / "safe.csv.signature.json").write_text("{}")
     for name in ("safe.csv", "safe.csv.guarantee.json"):
         shutil.copy(tmp_path / name, tmp_path / f"copy{name[4:]}")
+    output("account", "create", tmp_path / "other.account", "--dataset", "others", "--epsilon", 1)
+    other = [*typed.split()[1:-1], tmp_path / "other.account"]
+    with pytest.raises(InvalidArgument, match=r"the account 'people' that .*other\.account"):
+        output(*other)
     with pytest.raises(InvalidArgument, match=r"the account 'people' that .*--account people\.account"):
         run("withdraw", tmp_path / "safe.csv", *history)
     assert (tmp_path / "safe.csv").exists()

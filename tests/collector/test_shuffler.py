@@ -32,6 +32,7 @@ from discreet.collector.reading import shuffled_promise
 from discreet.collector.service.settings import bind_key
 from discreet.collector.stores.base import Outcome, Post
 from discreet.collector.stores.batches import BatchStore
+from discreet.core import counted
 from discreet.errors import DataSourceError, InvalidArgument
 from discreet.local import Client, Shuffle, Task, write_frame
 from discreet.local.tasks import INNER, OUTER, batch_code, private_key, sealed_size, unseal
@@ -323,18 +324,73 @@ def test_a_batch_that_stays_too_small_is_deleted_and_reported(tmp_path: Path) ->
         assert 'lost_reports{task="' in shuffler.ask("GET", "/metrics")[1]
 
 
-def test_a_task_that_was_closed_costs_what_waits_and_says_so(tmp_path: Path) -> None:
-    task = mixed_task(tmp_path)
-    with mixing(tmp_path, task) as (_, shuffler):
-        assert shuffler.post(task, sealed(task, "red"))[0] == 200
-        store = open_store(tmp_path / "collected")
-        store.close_task(task.digest)
-        store.shut()
-        for _ in range(3):
+def closed(place: Path, task: Task) -> None:
+    store = open_store(place / "collected")
+    store.close_task(task.digest)
+    store.shut()
+
+
+@pytest.mark.parametrize("later", [3, 0], ids=["a batch fills", "no batch fills"])
+def test_a_task_that_was_closed_costs_what_waits_and_says_so(tmp_path: Path, later: int) -> None:
+    """Every report that the shuffler acknowledged is counted, or stated as lost; later ones are refused."""
+    task = mixed_task(tmp_path, minimum=1, longest_wait=86_400 if later else 2)
+    with mixing(tmp_path, task) as (collector, shuffler):
+        for _ in range(4):
             assert shuffler.post(task, sealed(task, "red"))[0] == 200
-        wait_for(lambda: shuffler.post(task, sealed(task, "red"))[0] == 410)
-        wait_for(lambda: "is closed: " in shuffler.log.read_text())
-    assert count(tmp_path / "collected", task) == 0
+        wait_for(lambda: count(tmp_path / "collected", task) == 4)
+        assert shuffler.post(task, sealed(task, "red"))[0] == 200
+        closed(tmp_path, task)
+        for _ in range(later):
+            assert shuffler.post(task, sealed(task, "red"))[0] == 200
+        acknowledged = [200] * (1 + later)
+
+        def stated() -> bool:
+            return bool(collector.read("/v1/tasks")[1][0]["shuffled"]["lost"] == acknowledged.count(200))
+
+        def refused() -> bool:
+            acknowledged.append(shuffler.post(task, sealed(task, "red"))[0])
+            return acknowledged[-1] == 410
+
+        wait_for(stated)
+        wait_for(refused)
+        wait_for(stated)
+        assert ("is closed: 4 reports deleted" in shuffler.log.read_text()) == bool(later)
+        lost = acknowledged.count(200)
+        facts = collector.read(f"/v1/tasks/{task.digest}/estimate")[1]
+        assert (facts["reports"], facts["shuffled"]["lost"]) == (4, lost)
+        assert f"{counted(lost, 'report')} deleted by the shuffler" in collector.read(f"/tasks/{task.digest}")[1]
+    assert count(tmp_path / "collected", task) == 4
+
+
+def test_a_closed_task_takes_the_number_of_deleted_reports_and_nothing_else(tmp_path: Path) -> None:
+    early = mixed_task(tmp_path, minimum=1)
+    ended = mixed_task(tmp_path, name="ended", closes="2026-01-02T00:00:00Z", longest_wait=1)
+    with collector(tmp_path / "collected", early, ended) as running:
+        for task, n in ((early, 4), (ended, 0)):
+            pair = Pair(tmp_path, task, (running, running))
+
+            def send(data: bytes, task: Task = task) -> tuple[int, str]:
+                status, told, _ = running.ask("POST", f"/v1/tasks/{task.digest}/batches", data)
+                return status, told.get("reason", "taken")
+
+            frames = [sealed(task, "red") for _ in range(4)]
+            before = batch(pair, frames)
+            if task is early:
+                assert send(before) == (200, "taken")
+                closed(tmp_path, task)
+                wait_for(lambda: send(batch(pair, [])) == (410, "closed"))  # noqa: B023
+            for frame_count, lost, most in ((0, 3, 3), (0, 3, 3), (4, 5, 5), (3, 6, 6), (0, 2, 6), (0, 0, 6)):
+                assert send(batch(pair, frames[:frame_count], lost=lost)) == (410, "closed")
+                assert (pair.n, standing_of(pair)["shuffled"]["lost"]) == (n, most)
+            assert send(batch(pair, [], lost=9, key=private_key())) == (400, "code")
+            assert send(batch(pair, [], lost=9)[:-1]) == (400, "length")
+            assert running.post(task, frames[0])[0] == 410
+            # A shuffler that did not see the answer must not report the batch as lost.
+            assert send(before) == ((200, "taken") if n else (410, "closed"))
+            assert (pair.n, standing_of(pair)["shuffled"]["lost"]) == (n, 6)
+        (tmp_path / "collected" / "sealing.keys").rename(tmp_path / "aside")  # its line is removed after the end
+        assert running.ask("POST", f"/v1/tasks/{early.digest}/batches", before)[0] == 410
+        (tmp_path / "aside").rename(tmp_path / "collected" / "sealing.keys")
 
 
 def test_a_shuffler_waits_for_its_collector(tmp_path: Path) -> None:

@@ -102,8 +102,8 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, list[Any]]]] = [
         mechanisms.private_categories,
         {"values": ["a"], "persons": [1], "epsilon": 1, "delta": 1e-6},
         {
-            "values": ["a", None, 7, np.array([1.5]), np.zeros((1, 1), int)],
-            "persons": ["a", None, 7, [1, 2], pa.array([1.5])],
+            "values": ["a", None, 7, np.array([1j]), np.zeros((1, 1), int)],
+            "persons": ["a", None, 7, [1, 2], pa.array([b"x"])],
             "epsilon": [*BAD_BUDGETS, None, 1e-9],
             "delta": [*BAD_SHARES, 0, 1],
             "rows": [w for w in BAD_WHOLE if w is not None and w != 2**80],

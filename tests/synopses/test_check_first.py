@@ -61,6 +61,14 @@ def test_a_misread_table_stops_and_only_the_check_is_charged(
     assert account.entries[0].digest is None or account.entries[0].digest == ""
 
 
+def test_a_ledger_in_memory_is_charged_in_full_and_the_message_says_so() -> None:
+    ledger = dc.Ledger(epsilon=1)
+    model = dc.GridSynopsis(0.9, DOMAIN, check_first=0.1, expect_rows=4000, ledger=ledger)
+    with pytest.raises(DataSourceError, match=r"the rest was charged to the ledger, too$"):
+        model.fit(patients(unread=0.9))
+    assert float(ledger.remaining) == pytest.approx(0.1)
+
+
 @pytest.mark.usefixtures("few_steps")
 def test_a_check_too_weak_to_decide_is_refused_and_the_stated_one_finds_misread_tables() -> None:
     """Missed in about one of thirty runs; 40 runs miss six or more with a chance below 0.002."""

@@ -66,7 +66,7 @@ def _confirm_budget(epsilon: float | None, rho: float | None, delta: float | Non
     means = f"all releases together may be e^{most:g} times as likely with someone's row as without it"
     worth = "" if rho is None else "worth an epsilon of "
     expected = f"{worth}at most {SURE} unless it is confirmed ({means})"
-    raise InvalidArgument(name, value, expected, f"{name} {fix}, or --yes-really")
+    raise InvalidArgument(name, value, expected, f"{name} {fix}" + ", or --yes-really" * math.isfinite(most))
 
 
 @verb(

@@ -102,7 +102,7 @@ def serve(
 ) -> None:  # fmt: skip
     """Run the collector until it is interrupted. It acknowledges a report after writing it to disk.
 
-    It keeps noisy reports, counters, and for a limited time keys that detect repeated reports. Nothing else is kept.
+    About devices it keeps noisy reports, counters, and for a limited time keys that detect repeated reports.
     """
     from discreet.collector import Settings, missing_keys, serve
 
@@ -242,7 +242,8 @@ _SKETCH = {name: KINDS["sketch"].option(name) for name in ("mechanism", "domain"
     option("minimum", "whole", "Fewest reports before anything is read; by default 1 % of those wanted.", 1000, low=1),
     option("opens", "text", "Time of the first report, in UTC; by default today.", "2026-11-16T00:00:00Z"),
     option("closes", "text", "Time of the last report; by default 30 days later.", "2026-12-16T00:00:00Z"),
-    option("period", "whole", "Length of a batch in seconds. No finer time is kept.", 86_400, default=86_400, low=60),
+    option("period", "whole", "Length of a batch in seconds. Counts have no finer time.", 86_400, default=86_400,
+        low=60),
     option("key_window", "whole", "Seconds during which repeated reports are detected.", 604_800, default=604_800,
         low=60),
     option("shuffler", "text", "Public key of a shuffler: reports reach the collector through it alone.", "9f3c..."),
@@ -333,6 +334,7 @@ def _shuffle(data: Path, *, shuffler: str | None, honest: int | None, **given: A
 
 def _task(*, name: str | None, epsilon: Any, **given: Any) -> Any:
     """Make a task from options; by default it opens today."""
+    from discreet.collector import labels_in_a_file
     from discreet.jobs import Job
     from discreet.jobs.work import build, read_lines
     from discreet.local import PublicFile, Task
@@ -357,7 +359,7 @@ def _task(*, name: str | None, epsilon: Any, **given: Any) -> Any:
         later = today if given["opens"] is None else datetime.fromisoformat(given["opens"])
         # The mechanism is chosen as in a `sketch` job, whose table is not read.
         job = Job("sketch", data="values.txt", parameters=parameters, outputs={"release": "reports.bin"})
-        return Task(
+        made = Task(
             build(job, without=("fragment-puzzle",)),
             name=str(name),
             per_day=epsilon if given["per_day"] is None else given["per_day"],
@@ -370,6 +372,9 @@ def _task(*, name: str | None, epsilon: Any, **given: Any) -> Any:
             candidates=listed,
             shuffle=given["shuffle"],
         )
+        if labels_in_a_file(made):
+            made.named(given["candidates"].read_bytes())  # refuses a file without one label for each value
+        return made
     except DiscreetError:
         raise
     except (ValueError, OverflowError):  # 30 days after the last day that has a name
@@ -437,12 +442,13 @@ def estimate(
     *, task: str, candidates: Path | None, segments: Path | None, counts: Path | None, top: int | None,
     quantiles: Any, data: Path, store: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Estimate how many devices hold each value, or how a number is distributed, with intervals.
+    """Estimate how many reports come from holders of each value, or how a number is distributed, with intervals.
 
     Costs no privacy; the collector may keep running.
     """
-    from discreet.collector import QUANTILES, numbers_table, read, short, standing
+    from discreet.collector import QUANTILES, labels_in_a_file, numbers_table, read, short, standing
     from discreet.collector.stores import count
+    from discreet.core import read_whole
     from discreet.jobs.work import read_lines
 
     with _store(data, store) as kept:
@@ -450,7 +456,10 @@ def estimate(
         # Read before the segments: what is moved meanwhile is in both, and counted once.
         log = {} if segments is None else kept.log_of(found.task.digest)
         counted = None if segments is None else count(found.task, segments, log=log)
-        asked = None if candidates is None else read_lines(candidates)
+        asked = None
+        if candidates is not None:
+            in_a_file = labels_in_a_file(found.task)
+            asked = found.task.named(read_whole(candidates, "candidates")) if in_a_file else read_lines(candidates)
         levels = QUANTILES if quantiles is None else quantiles
         facts = read(kept, found.task.digest, candidates=asked, counts=counted, quantiles=levels)
         if quantiles is not None and "quantiles" not in facts:
@@ -482,7 +491,7 @@ def estimate(
          "may be noise" if r["may_be_noise"] else ""]
         for r in rows
     ]  # fmt: skip
-    title, right = f"{facts['name']}, {facts['reports']:,} reports", ("devices", "95 % interval")
+    title, right = f"{facts['name']}, {facts['reports']:,} reports", ("reports", "95 % interval")
     if "mean" in facts:
         show_table(title, ("", "estimate", right[1]), numbers_table(facts), right=("estimate", right[1]))
         shown = [

@@ -90,7 +90,7 @@ _RESULTS = {"holds": "[green]holds[/]", "contradicted": "[bold red]contradicted[
         ["safe.csv"], required=True, positional=True),
     option("page", "file", "The page about them.", "report.html"),
     option("account", "file", "The account that they were charged to.", "patients.account"),
-    option("key", "files", "A public key that you trust; what no such key signed contradicts.",
+    option("key", "files", "A public key that you trust. What none of these signed is contradicted.",
         ["office.key.pub"]),
     option("head", "list", "A head of the account that was seen before.", ["sha256:..."]),
     examples=("verify safe.csv --page report.html",

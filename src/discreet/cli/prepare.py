@@ -64,13 +64,14 @@ JOBS: dict[str, tuple[tuple[str, dict[str, Any], str], ...]] = {
 
 @verb(
     app,
-    option("verbs", "texts", "Verbs to prepare; by default all.", ["anonymize", "risk"], positional=True),
+    option("verbs", "texts", "Verbs to prepare; by default synopsis, synthesize, cluster, anonymize, perturb and risk.",
+        ["anonymize", "risk"], positional=True),
     examples=("prepare", "prepare anonymize risk"),
-)
+)  # fmt: skip
 def prepare(*, verbs: list[str] | None, as_json: bool) -> None:
     """Compile the fast code of verbs now, so that the usual first commands do not wait for it.
 
-    The first time, this takes up to 25 processor seconds per verb, 50 to 70 for all. Rarer options still
+    The first time, this takes up to 25 processor seconds per verb, 50 to 70 for all of them. Rarer options still
     compile when they are first used. The code is kept in the cache folder of this user; copy that folder, or run this
     where an image is built.
     """

@@ -64,7 +64,7 @@ class PrivateColumns:
             "delta": checks.slack(self.delta) * share,
         }
         if account is not None:
-            unit = {"person": account.person or "persons"}
+            unit = {"person": persons[0]}
             account.check("categories", **{n: v * len(self.columns) for n, v in price.items()}, unit=unit)
         marks = (*MISSING, *dialect.missing)  # unnamed people are not one person
         found, paid = {}, []

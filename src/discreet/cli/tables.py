@@ -119,15 +119,15 @@ def _earlier(facts: Any) -> Iterator[str]:
 
 @verb(
     app,
-    option("table", "file", "The table that nobody received.", "safe.csv", required=True, positional=True),
+    option("table", "file", "The table that no one received.", "safe.csv", required=True, positional=True),
     option("history", "folder", "The release history that it is in.", "people.history", required=True),
     option("account", "file", "The account that lists it, for a note there.", "people.account"),
     examples=("withdraw february.csv --history people.history --account people.account",),
 )
 def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any]:
-    """Take back a table that nobody received: it is deleted, and later releases are not checked with it.
+    """Take back a table that no one received: it is deleted, and later releases are not checked with it.
 
-    Never use it for a table that was handed out: whoever has it could compare it with the next one. An account keeps
+    Never use it for a table that was handed out: anyone who has it could compare it with the next one. An account keeps
     the entry, with a note that it was withdrawn.
     """
     from discreet.accounts import Account
@@ -143,10 +143,10 @@ def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any
         charged = promise.parameters.get("account")
         if book is not None:
             noted = book.withdraw(str(promise.digest))
-        elif charged:
+        if charged and noted is None:
             named = f" {charged['dataset']!r}" if isinstance(charged, dict) and "dataset" in charged else ""
             expected = f"the account{named} that lists the table, so that it says that the table was withdrawn"
-            raise InvalidArgument("--account", None, expected, "--account people.account")
+            raise InvalidArgument("--account", account and str(account), expected, "--account people.account")
 
     listed = any(entry.is_at(own) for entry in found.tables)  # and not a folder with tables in it
     if not (listed and found.withdraw(own, note)):
@@ -159,7 +159,7 @@ def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any
     if noted is not None:
         told += f" Entry {noted} of the account stays, with a note that it was withdrawn."
     if any(entry.is_at(own) for entry in found.tables):
-        told += " One of them is a table that this one replaced: if nobody received that either, repeat this."
+        told += " One of them is a table that this one replaced: if no one received that either, repeat this."
     console.print(f"{told} If there is a page about the withdrawn table, delete that too.", highlight=False)
 
 

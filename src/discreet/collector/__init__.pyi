@@ -1,6 +1,7 @@
 from .client_pages import simulated_task as simulated_task
 from .client_pages import starter as starter
 from .reading import QUANTILES as QUANTILES
+from .reading import labels_in_a_file as labels_in_a_file
 from .reading import numbers_table as numbers_table
 from .reading import read as read
 from .reading import short as short

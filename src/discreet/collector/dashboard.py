@@ -110,12 +110,12 @@ def _charts(facts: dict[str, Any]) -> list[tuple[Markup, str]]:
     names = [str(one["candidate"]) for one in found or ()]
     if found and facts["ordered"] and len(found) > _RANKED:
         count, *ends = ([one[key] for one in found] for key in ("count", "lower", "upper"))
-        picture = svg.bars(names, count, title="estimates", axis="devices", ends=(ends[0], ends[1]))
-        charts.append((picture, "Estimated devices that hold each value, in the order of the task"))
+        picture = svg.bars(names, count, title="estimates", axis="reports", ends=(ends[0], ends[1]))
+        charts.append((picture, "Estimated reports from holders of each value, in the order of the task"))
     elif found:
         columns = ([one[key] for one in found] for key in ("count", "lower", "upper"))
-        picture = svg.ranked(names, *columns, title="estimates", axis="devices", form="{:,.0f}".format, span=ends_of)
-        charts.append((picture, "Estimated devices that hold each value, with 95 % intervals"))
+        picture = svg.ranked(names, *columns, title="estimates", axis="reports", form="{:,.0f}".format, span=ends_of)
+        charts.append((picture, "Estimated reports from holders of each value, with 95 % intervals"))
     return charts
 
 
@@ -129,7 +129,7 @@ def _histogram(facts: dict[str, Any]) -> Markup:
         marks = [(math.log10(v), text) for v, text in decades(edges[0], edges[-1], short).marks]
         edges = [math.log10(edge) for edge in edges]
     places: dict[str, Any] = {"edges": edges, "marks": marks, "ends": (low, high)}
-    return svg.bars(labels, shares, title="distribution", axis="% of devices", **places)
+    return svg.bars(labels, shares, title="distribution", axis="% of reports", **places)
 
 
 def _tables(facts: dict[str, Any]) -> list[_Table]:
@@ -149,7 +149,7 @@ def _tables(facts: dict[str, Any]) -> list[_Table]:
             for one in facts.get("histogram", ())
         ]  # fmt: skip
         if rows:
-            tables.append(("Distribution", [], ["values", "devices", "95 % interval"], rows, (1, 2)))
+            tables.append(("Distribution", [], ["values", "reports", "95 % interval"], rows, (1, 2)))
     found = list(facts.get("estimates", ()))
     if found and not facts["ordered"]:
         found.sort(key=lambda one: -one["count"])
@@ -160,14 +160,14 @@ def _tables(facts: dict[str, Any]) -> list[_Table]:
             for one in found[:_LISTED]
         ]  # fmt: skip
         more = [f"The largest {_LISTED} of {len(found):,}."] if len(found) > _LISTED else []
-        tables.append(("Estimates", more, ["value", "devices", "95 % interval", "note"], rows, (1, 2)))
+        tables.append(("Estimates", more, ["value", "reports", "95 % interval", "note"], rows, (1, 2)))
     days = [one for one in facts["periods"] if "estimates" in one][-_DAYS:]
     if len(days) > 1:
         names = [str(one["candidate"]) for one in found[:_VALUES]]
         shares = [{str(e["candidate"]): _share(e, day["reports"]) for e in day["estimates"]} for day in days]
         rows = [[name, *(share.get(name, "") for share in shares)] for name in names]
         heads = ["value", *(day["from"][:10] for day in days)]
-        note = f"Share of the devices that reported on a day ± half a 95 % interval. {_BY_DAY}"
+        note = f"Share of the reports of a day ± half a 95 % interval. {_BY_DAY}"
         tables.append(("Day by day", [note], heads, rows, tuple(range(1, len(heads)))))
     if mixed := facts.get("shuffled"):
         rows = [

@@ -5,8 +5,9 @@ reports.
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache, reduce
@@ -17,7 +18,7 @@ from discreet.collector.stores.base import LOST, Held, Store, find_task
 from discreet.core import at_most
 from discreet.errors import DataSourceError, InvalidArgument, TooFewReports
 from discreet.jobs.work import estimate_figures
-from discreet.local import Counts, PublicFile, Task, liars_move, shuffled
+from discreet.local import BitFlip, Counts, PublicFile, Task, liars_move, shuffled
 
 #: The quantiles that are shown unless others are chosen.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -25,6 +26,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _BY_PERIOD, _FEW = ("estimates", "mean", "lower", "upper", "quantiles"), 25
 #: A list of so many values is shown in its own order.
 _SHORT = 24
+_DAY = 86_400
 LIARS = (
     "A device that sends its report again under a new key is counted again, and a false report looks like noise: that "
     "costs accuracy, never the privacy of others."
@@ -48,7 +50,8 @@ def read(
     digest : str
         The task.
     candidates : list, optional
-        The values to estimate; None takes those of the task.
+        The values to estimate; None takes those of the task. If the labels of its numbered values are in a public file:
+        all of them, in the order of the file.
     counts : mapping, optional
         The counts by period, if they were made elsewhere, such as on Spark; None takes those of the store.
     quantiles : list of float
@@ -75,8 +78,10 @@ def read(
         then = f"{over}: create another task" if ended else "wait for more"
         then = then if moved is None else f"others were moved: add --segments {shlex.quote(moved)}"
         raise TooFewReports(facts["reports"], task.minimum, facts.get("shuffled", {}).get("lost", 0), then)
-    asked = values_asked(task, candidates)
-    figures = _estimated(task, reduce(add, found.values()), asked, quantiles)
+    asked, named = values_asked(task, candidates), task
+    if labels_in_a_file(task) and any(isinstance(label, str) for label in asked or ()):
+        asked, named = None, replace(task, candidates=asked)
+    figures = _estimated(named, reduce(add, found.values()), asked, quantiles, _repeats(task, found))
     facts |= {key: value for key, value in figures.items() if key not in ("reports", "file")}
     if asked is None and hasattr(task.mechanism, "discover"):  # what was found, followed over time
         asked = [one["candidate"] for one in figures["estimates"]]
@@ -84,12 +89,17 @@ def read(
         if one["enough"]:
             now = figures  # a single period is the total: the same reports have the same intervals
             if len(found) > 1:
-                now = _estimated(task, found[one["period"]], asked, quantiles, replicates=_FEW)
+                repeats = _repeats(task, [one["period"]])
+                now = _estimated(named, found[one["period"]], asked, quantiles, repeats, replicates=_FEW)
             one |= {key: now[key] for key in _BY_PERIOD if key in now}
     facts["liars"] = None
     with suppress(InvalidArgument):  # the estimate is not a sum over reports
         facts["liars"] = dict(zip(("down", "up"), liars_move(task.mechanism), strict=True))
     facts["caveats"] = [*facts["caveats"], _warning(facts["liars"], facts["reports"])]
+    if labels_in_a_file(named):
+        file = task.candidates.name
+        line = f"Values are numbered like the labels in {file!r}, from 0: give that file with --candidates to see them."
+        facts["caveats"].insert(0, line)
     if moved is not None:
         line = f"discreet collect estimate {task.digest[:8]} --segments {shlex.quote(moved)}"
         facts["caveats"].insert(0, f"Reports that were moved to segments are not counted here: {line} counts all.")
@@ -157,7 +167,7 @@ def shuffled_promise(task: Task) -> dict[str, Any]:
         why = "devices store their responses, so the reports of one device can be recognised in every batch"
         return facts | {"sentences": [both, f"Against the collector alone: no better figure, because {why}."]}
     bound = shuffled(task.mechanism, shuffle.honest, float(shuffle.delta))
-    day = bound.repeated(int(task.per_day.exact // task.epsilon.exact))  # type: ignore[attr-defined]
+    day = bound.repeated(_daily(task))
     facts["collector_alone"] = [{"reports": b.reports, "epsilon": b.epsilon, "delta": b.delta} for b in (bound, day)]
     alone = (
         f"Against the collector alone: ε = {at_most(bound.epsilon, 3)} with δ = {at_most(bound.delta, 2)} per report"
@@ -198,16 +208,44 @@ def values_asked(task: Task, candidates: Any = None) -> Any:
     """Return the values to estimate: those given, those that the task names, or None for all of the mechanism's."""
     if candidates is not None:
         return list(candidates)
+    # A mechanism over numbered values estimates all of them; one that hashes needs the values.
+    if task.candidates is None or _numbered(task):
+        return None
     if isinstance(task.candidates, PublicFile):
         raise DataSourceError(
             f"candidates: this task names its values in {task.candidates.name!r}; give that file with --candidates"
         )
-    # A mechanism over numbered values estimates all of them; one that hashes needs the values.
-    numbered = isinstance(getattr(task.mechanism, "domain", None), int)
-    return None if task.candidates is None or numbered else list(task.candidates)
+    return list(task.candidates)
 
 
-def _estimated(task: Task, counts: Counts, asked: Any, quantiles: Any, **more: Any) -> dict[str, Any]:
+def _numbered(task: Task) -> bool:
+    return isinstance(getattr(task.mechanism, "domain", None), int)
+
+
+def labels_in_a_file(task: Task) -> bool:
+    """Return whether the labels of numbered values are in a public file."""
+    return _numbered(task) and isinstance(task.candidates, PublicFile)
+
+
+def _repeats(task: Task, periods: Iterable[int]) -> int:
+    """Return how many reports with the same noise one device may send in some periods, by the task's budget of a day.
+
+    Only a memoised d-bit flip needs it. Errors of RAPPOR come from the spread of the reports, with their stored noise.
+    """
+    if not (isinstance(task.mechanism, BitFlip) and task.mechanism.memoised):
+        return 1
+    length = datetime.fromisoformat(task.closes) - datetime.fromisoformat(task.opens)
+    ends = [(one * task.period, min((one + 1) * task.period, int(length.total_seconds()))) for one in periods]
+    days = {day for start, end in ends for day in range(start // _DAY, -(-end // _DAY))}
+    return max(1, len(days)) * _daily(task)
+
+
+def _daily(task: Task) -> int:
+    """Return the number of reports that a task allows a device per day."""
+    return int(task.per_day.exact // task.epsilon.exact)  # type: ignore[attr-defined]
+
+
+def _estimated(task: Task, counts: Counts, asked: Any, quantiles: Any, repeats: int, **more: Any) -> dict[str, Any]:
     mechanism: Any = task.mechanism
     if hasattr(mechanism, "low"):
         figures = estimate_figures(mechanism.estimate(counts), None, quantiles=quantiles, **more)
@@ -216,7 +254,7 @@ def _estimated(task: Task, counts: Counts, asked: Any, quantiles: Any, **more: A
         return figures
     searched = asked is None and hasattr(mechanism, "discover")  # values that no one listed
     found = mechanism.discover(counts).estimate if searched else mechanism.estimate(counts, asked)
-    figures = estimate_figures(found, None, mechanism)
+    figures = estimate_figures(found, None, mechanism, repeats=repeats)
     names = task.candidates
     if asked is None and isinstance(names, tuple) and len(names) == len(figures["estimates"]):
         for one, name in zip(figures["estimates"], names, strict=True):

@@ -439,8 +439,9 @@ EXPECT_ROWS: Any = option(
 CHECK_FIRST: Any = option(
     default=None, takes="budget", example=0.2, label="Budget of a check",
     help="Part of the budget that first counts rows and missing values, and stops if they look wrong.",
-    details="The numbers are noisy. If the check stops a release, this part stays spent, and the rest is not. With "
-    "expect_rows, a part that is too small to find a misread table is refused before rows are read.",
+    details="The numbers are noisy. If the check stops a release, this part stays spent, and the rest is not (a "
+    "Ledger pays all of it). With expect_rows, a part that is too small to find a misread table is refused before rows "
+    "are read.",
 )  # fmt: skip
 MAX_MEMORY: Any = option(
     default=2.0, takes="number", above=0, help="Maximum memory for cells and nodes, in GiB.",

@@ -31,8 +31,11 @@ def task_of(job: Job) -> str | None:
     aside = {"account", "explain", "fresh", "overwrite", "n", "sign", *(each.name for each in PAGE)}
     aside |= {"csv_dialect"} if job.kind == "synthesize" else set()
     asked = {k: v for k, v in job.parameters.items() if k not in aside}
-    declared = job.read_domain()
-    facts = [job.kind, str(job.table(job.data)), "" if declared is None else declared.to_toml(), asked]
+    if job.kind == "distinct":  # its schema only says how the file is written
+        declared: Any = repr(job.dialect())
+    else:
+        declared = "" if (domain := job.read_domain()) is None else domain.to_toml()
+    facts = [job.kind, str(job.table(job.data)), declared, asked]
     # Other groups, or other public tables, make another table.
     named = [*job.parameters.get("hierarchy", {}).values(), *job.parameters.get("tables", {}).values()]
     places = [job.place(file) for file in named]
@@ -138,6 +141,8 @@ def repeated(job: Job) -> Any:
     It is returned bit for bit, which costs nothing; ``fresh`` draws new noise for a new price. A table of a release
     history that does not list it is refused: later tables would not be checked with it.
     """
+    if "account" not in job.parameters:
+        return None
     account, task, place = account_of(job), task_of(job), job.places().get(_output(job))
     if account is None or task is None or place is None or job.parameters.get("fresh") or not place.is_file():
         return None
@@ -145,7 +150,7 @@ def repeated(job: Job) -> Any:
     if not booked:
         return None
     try:
-        if job.kind == "sketch":
+        if job.kind in ("sketch", "distinct"):
             found: Any = SimpleNamespace(digest=digest_of_reports(place))
         else:
             found = (PaidTable if job.kind in ("anonymize", "mask", "perturb", "query") else Synopsis).load(place)
@@ -191,26 +196,34 @@ def check_paid(job: Job) -> None:
     """
     if job.parameters.get("overwrite"):
         return
-    paid, unread = {}, []
     whole = completed(job)
+    main = _output(whole)
+    task = task_of(whole) if "account" in whole.parameters else None
+    account = account_of(whole)
+    booked = _booked(account, task) if account and task else set()
+    # Bitmaps and reports do not name their account.
+    held = [] if account is None else [e for e in account.entries if not (e.seeded or e.withdrawn)]
+    others = {seal for entry in held for _, seal in entry.shown} - booked
+    paid, unread, listed = {}, [], []
     for name, place in whole.places().items():
         promise = (_promise_beside(place) or promise_of(place)) if place.is_file() else None
         if promise is not None and not promise.seeded and heads_of(promise.parameters):
             paid[name] = promise
         elif promise is None and place.is_file() and promise_place(place).exists():
             unread.append(name)
+        elif promise is None and others and place.is_file() and digest_of_reports(place) in others:
+            listed.append(name)
     own: list[str] = []
-    main = _output(whole)
-    account, task = (account_of(whole), task_of(whole)) if main in paid else (None, None)
-    if account and task and paid[main].digest in _booked(account, task):
+    if main in paid and paid[main].digest in booked:
         # An answer that a program changed is refused: to make it again would cost its price again.
         kept = whole.kind != "query" or whole.parameters.get("fresh") or repeated(whole) is not None
         own = heads_of(paid[main].parameters) if kept else []
-    lost = [n for n, p in paid.items() if n not in ("release", "table") or heads_of(p.parameters) != own] + unread
+    lost = [n for n, p in paid.items() if n not in ("release", "table") or heads_of(p.parameters) != own]
+    lost += unread + listed
     if not lost:
         return
     # Without a name of its own, the synopsis is called like the table.
-    others = {n: _another(job, n) for n in dict.fromkeys(n if n in job.outputs else "table" for n in lost)}
+    free = {n: _another(job, n) for n in dict.fromkeys(n if n in job.outputs else "table" for n in lost)}
     by_force = any(each.name == "overwrite" for each in job.declared.parameters)
 
     def words(say: Speech) -> str:
@@ -219,7 +232,7 @@ def check_paid(job: Job) -> None:
         if lost[0] in unread:
             named = promise_place(whole.places()[lost[0]]).name
             what = f"{named!r} cannot be read, and this file may have been paid for"
-        fix = ", ".join(say(n, other) for n, other in others.items())
+        fix = ", ".join(say(n, other) for n, other in free.items())
         return f"{say(lost[0], whole.outputs[lost[0]])}: {what}; try {fix}{more}"
 
     raise job.declared.refused(words, DataSourceError)

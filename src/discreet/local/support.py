@@ -33,18 +33,20 @@ _AT_ONCE = 1 << 22
 
 @dataclass(frozen=True)
 class SupportLaw:
-    """The support probabilities p and q of a pure oracle."""
+    """The support probabilities p and q of a pure oracle, and the share of reports that speak of a given value."""
 
     p: float
     q: float
+    share: float = 1.0
 
     def estimate(self, support: Any, n: Any) -> Any:
-        """Return the unbiased count for a number of supporting reports."""
-        return (support - n * self.q) / (self.p - self.q)
+        """Return the unbiased count for a number of supporting reports, of ``n`` that speak of the value."""
+        return (support - n * self.q) / (self.p - self.q) / self.share
 
     def variance(self, n: int, f: Any) -> Any:
-        """Return the variance of that count when ``f`` of ``n`` reporters hold the value."""
-        return (f * self.own + (n - f) * self.other) / (self.p - self.q) ** 2
+        """Return the variance of that count when ``f`` of all ``n`` reporters hold the value."""
+        noise = (f * self.own + (n - f) * self.other) / (self.p - self.q) ** 2
+        return (noise + f * (1 - self.share)) / self.share
 
     @property
     def own(self) -> float:
@@ -59,7 +61,7 @@ class SupportLaw:
     def interval(self, support: Any, n: int, level: float) -> tuple[FloatArray, FloatArray]:
         """Return the score interval: the counts f within z of *their own* standard errors of the estimate.
 
-        Better than estimate ± z errors if few reports support a value.
+        Better than estimate ± z errors if few reports support a value. For a share of 1.
         """
         z2 = normal_width(level) ** 2
         gap, b = self.p - self.q, self.own - self.other
@@ -153,13 +155,13 @@ def asked(candidates: Any) -> list[Any]:
 def liars_move(mechanism: Any, liars: int = 1) -> tuple[float, float]:
     """Return how far a number of made-up reports can move any estimated count, down and up.
 
-    A report adds (1 - q)/(p - q) to an estimate if it supports the value, else -q/(p - q). For a sketch with m buckets
-    both are taken less 1/m, times m/(m-1).
+    A report adds (1 - q)/(p - q) to an estimate if it supports the value, else -q/(p - q); K/d times as much if it
+    speaks of d of the K values only. For a sketch with m buckets both are taken less 1/m, times m/(m-1).
     """
     law = getattr(mechanism, "law", None)
     if not isinstance(law, SupportLaw):
         raise InvalidArgument("mechanism", mechanism.NAME, "a frequency oracle or a sketch")
-    ends = -law.q / (law.p - law.q), (1 - law.q) / (law.p - law.q)
+    ends = law.estimate(0, 1), law.estimate(1, 1)
     if isinstance(getattr(mechanism, "row_law", None), RowLaw):
         m = mechanism.width
         ends = m / (m - 1) * (ends[0] - 1 / m), m / (m - 1) * (ends[1] - 1 / m)

@@ -124,9 +124,9 @@ class Gate:
         return cls(book, own, own)
 
     @classmethod
-    def check(cls, wanted: Wanted | Approx, *, ledger: Any, unit: Any, job: str) -> None:
+    def check(cls, wanted: Wanted | Approx, *, gaussian: bool = False, ledger: Any, unit: Any, job: str) -> None:
         """Raise what `open` would, and write nothing."""
-        check_ledger(ledger, cls._ledger(wanted), unit, job)
+        check_ledger(ledger, cls._ledger(wanted, gaussian=gaussian), unit, job)
 
     @staticmethod
     def _ledger(wanted: Wanted | Approx, *, gaussian: bool = False) -> Ledger:
@@ -166,6 +166,11 @@ class Gate:
     def seeded(self) -> bool:
         """True if the noise can be repeated."""
         return self._book.stream.seeded
+
+    @property
+    def charged_at_once(self) -> bool:
+        """True if a ledger in memory paid the whole budget: unlike an account, it gets nothing back."""
+        return self._book.charged is not None
 
     @property
     def free(self) -> PublicRandomness:

@@ -93,7 +93,7 @@ class PrivateModel(Declared, Estimator):
     def check(self) -> None:
         """Refuse what no table could be fitted with: what `fit` refuses before it reads a row."""
         method_options(self)
-        check_release(self, self._fits, self._select)
+        check_release(self, self._fits, self._select, gaussian=gaussian_better)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Publish and solve. ``X`` has the target among its columns, or ``y`` holds it; without a target, no ``y``."""

@@ -415,6 +415,8 @@ def _frequencies(counts: local.Counts, candidates: Sequence[Any] | None) -> dict
         return out | {"note": f"No frequencies are shown: {said if unlisted else error}"}
     if not hasattr(found, "candidates"):
         return out
+    if isinstance(counts.mechanism, local.BitFlip) and counts.mechanism.memoised:
+        out["note"] = "Intervals hold for one report per user, because stored responses repeat their noise."
     order = np.argsort(-found.count)[:_MOST_CANDIDATES]
     low, high = found.interval(0.95)
     out["frequencies"] = [

@@ -217,7 +217,7 @@ def open_release(
         raise InvalidArgument("check_first", check_first, "left out where rows are counted by weight", "leaving it out")
     if check is not None:
         check(axes, per_row.amount if isinstance(unit, Person) or weights or rho is not None else epsilon)
-    wide = gaussian is not None and wanted.rho is not None and gaussian(axes, wanted.pure, wanted.rho)
+    wide = _is_wide(gaussian, axes, wanted)
     expected = n_rows if expect_rows is None else expect_rows
     checking = _check_of_table(check_first, wanted, len(axes), unit, expected, wide=wide)
     asked = {"columns": list(axes.names), **(asked or {})}
@@ -319,10 +319,11 @@ def _look_first(
     if not said and (rows <= SURE * error or (expected and error > readable_error(expected))):
         said = (f"about {max(rows, 0.0):,.0f} rows were counted, ±{error:,.0f}: the noise hides if values can be read",)
     if said:
+        rest = "was charged to the ledger, too" if gate.charged_at_once else "was not spent"
         spent = gate.book(gate.promise({}))
         raise DataSourceError(
             f"the check stopped the release: {'; '.join(said)}. {CAUSES}. This cost epsilon {spent.epsilon:.4g}"
-            f"{f' with delta {spent.delta:g}' if spent.delta else ''}, which stays spent; the rest was not spent"
+            f"{f' with delta {spent.delta:g}' if spent.delta else ''}, which stays spent; the rest {rest}"
         )
     return {"rows": rows, "missing": gaps, "std_error": error}
 
@@ -392,6 +393,7 @@ def check_release(
     select: Callable[[Domain], Domain] | None = None,
     *,
     copies: bool = True,
+    gaussian: Callable[[Domain, Epsilon, Rho], bool] | None = None,
 ) -> None:
     """Check all that `open_release` would of an estimator, against its declared columns: no table is needed.
 
@@ -399,19 +401,27 @@ def check_release(
     """
     wanted = wanted_of(model)
     share, public, _ = _shared(wanted, model.random_state, model.n_rows, model.size_share)
-    named = {"ledger": getattr(model, "ledger", None), "unit": getattr(model.domain, "unit", None)}
-    Gate.check(wanted, job=type(model).__name__, **named)
+    charged: dict[str, Any] = {"ledger": getattr(model, "ledger", None), "job": type(model).__name__}
+    charged["unit"] = getattr(model.domain, "unit", None)
     width = _declared_width(model.domain)
-    if width is not None or not isinstance(model.domain, tuple):
-        declared = as_domain(model.domain, [f"x{i}" for i in range(width or 1)])
-        axes = check_columns(declared, select=select, copies=copies)
-        units = weights.units if copies and (weights := Weights.of(declared)) else 1
-        per_row = _per_row(wanted.pure, declared.unit) / units
-        _check_prices(per_row, wanted.pure.shown, share, model.size_share, public)
-        expected = None if wanted.delta else getattr(model, "expect_rows", None) or public  # a δ: decided later
-        _check_of_table(getattr(model, "check_first", None), wanted, len(axes), declared.unit, expected, wide=False)
-        stated = isinstance(declared.unit, Person) or units > 1 or getattr(model, "rho", None) is not None
-        check(axes, per_row.amount if stated else model.epsilon)
+    if width is None and isinstance(model.domain, tuple):
+        if wanted.rho is None:
+            Gate.check(wanted, **charged)
+        return
+    declared = as_domain(model.domain, [f"x{i}" for i in range(width or 1)])
+    axes = check_columns(declared, select=select, copies=copies)
+    units = weights.units if copies and (weights := Weights.of(declared)) else 1
+    per_row = _per_row(wanted.pure, declared.unit) / units
+    _check_prices(per_row, wanted.pure.shown, share, model.size_share, public)
+    stated = isinstance(declared.unit, Person) or units > 1 or getattr(model, "rho", None) is not None
+    check(axes, per_row.amount if stated else model.epsilon)
+    wide, expected = _is_wide(gaussian, axes, wanted), getattr(model, "expect_rows", None) or public
+    _check_of_table(getattr(model, "check_first", None), wanted, len(axes), declared.unit, expected, wide=wide)
+    Gate.check(wanted, gaussian=wide, **charged)
+
+
+def _is_wide(gaussian: Callable[[Domain, Epsilon, Rho], bool] | None, axes: Domain, wanted: Wanted) -> bool:
+    return gaussian is not None and wanted.rho is not None and gaussian(axes, wanted.pure, wanted.rho)
 
 
 def check_columns(declared: Domain, *, select: Callable[[Domain], Domain] | None = None, copies: bool = True) -> Domain:

@@ -100,7 +100,7 @@ def test_a_column_may_say_who_and_what_at_once(tmp_path: Path, ending: str) -> N
     assert done.exit_code == 0, done.output
     assert bits(FlippedBitmap.load(tmp_path / "v.bin")) == bits(M.sketch(range(300)))
     # Pages are not the persons that the account is about.
-    lost = run(*asked, "--persons", "page", catch=True)
+    lost = run(*asked, "--persons", "page", "--overwrite", catch=True)
     assert lost.exit_code != 0
     assert "persons of the bitmap are in 'page'" in " ".join(str(lost.exception or lost.output).split())
     assert float(dc.Account(account.path).spent) == 200

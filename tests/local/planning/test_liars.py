@@ -10,6 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet.local.support import liars_move
+from discreet.local.wire.parameters import mechanisms
 
 VALUES = ["cat", "dog", "emu", "yak"]
 MECHANISMS: list[Any] = [
@@ -22,12 +23,27 @@ MECHANISMS: list[Any] = [
     dc.local.CountMeanSketch(2, 3, 4, key=7),
     dc.local.HadamardSketch(2, 4, 8, key=7),
     dc.local.HadamardSketch(1, 4, 8, key=7, skip_zero=True),
+    dc.local.LocalHashing(1, pool=5, key=7),
+    dc.local.BitFlip(1, [*VALUES, *range(22)]),
+    dc.local.BitFlip(2, VALUES, bits=3),
+    dc.local.BitFlip(0.5, VALUES, bits=4),
+    dc.local.BitFlip(3, [*VALUES, "bee"], bits=2, memoised=True),
+]
+UNBOUNDED: list[Any] = [
+    dc.local.MeanResponse(1, 0, 1),
+    dc.local.MeanVector(1, [0, 0], [1, 1]),
+    dc.local.SquareWave(1, 0, 1),
+    dc.local.Rappor(0.5, 0.5, 0.75, key=7),
+    dc.local.PrefixExtension(2, length=4, pool=64, key=7),
+    dc.local.FragmentPuzzle(1, 3, length=4, key=7),
+    dc.local.OwnOracle(1, 2, ((5, 2, 1), (2, 5, 1)), ((0,), (1,), ())),
 ]
 
 
 @pytest.mark.parametrize("m", MECHANISMS, ids=lambda m: m.NAME)
 def test_no_report_moves_a_count_further_than_the_bound_and_one_moves_it_that_far(m: Any) -> None:
-    honest = m.aggregate(m.encode(VALUES * 5, rng=1))
+    device = {"users": range(20), "memo": dc.local.Memo.draw(rng=1)} if m.stores else {}
+    honest = m.aggregate(m.encode(VALUES * 5, **device, rng=1))
     asked = None if isinstance(getattr(m, "domain", getattr(m, "candidates", None)), tuple) else VALUES
     before = m.estimate(honest, asked).count
     rows = np.array(list(product(range(256), repeat=m.layout.size)) if m.layout.size < 3 else [], np.uint8)
@@ -45,6 +61,12 @@ def test_no_report_moves_a_count_further_than_the_bound_and_one_moves_it_that_fa
     assert (m.estimate(three, asked).count - before).max() == pytest.approx(liars_move(m, 3)[1])
 
 
-def test_means_have_no_such_bound() -> None:
+@pytest.mark.parametrize("m", UNBOUNDED, ids=lambda m: m.NAME)
+def test_others_state_no_bound(m: Any) -> None:
     with pytest.raises(dc.errors.InvalidArgument, match="a frequency oracle or a sketch"):
-        liars_move(dc.local.MeanResponse(1, 0, 1))
+        liars_move(m)
+
+
+def test_every_mechanism_is_here() -> None:
+    own = {name for name, kind in mechanisms().items() if kind.__module__.startswith("discreet.")}
+    assert {m.NAME for m in MECHANISMS + UNBOUNDED} == own

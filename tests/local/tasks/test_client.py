@@ -353,10 +353,23 @@ def test_a_stored_response_is_paid_once(tmp_path: Path, server: Server) -> None:
     with opened(tmp_path, server) as client:
         for _ in range(9):
             client.report("colour", 7)
-        assert client.spent == 3
+        assert client.spent == client.spent_today == 3
         assert client.flush().sent == 9
     (frame,) = server.frames.values()
     assert len({row.tobytes() for row in read_frame(m, frame).rows}) == 1
+
+
+def test_a_day_pays_for_stored_responses_though_the_life_has_paid(tmp_path: Path, server: Server, clock: Clock) -> None:
+    """After nine reports of one value, a day may be the first to show the eight others: that is eight times ε."""
+    serve(server, make(dc.local.BitFlip(1, 8, bits=8, memoised=True), per_day=1))
+    with opened(tmp_path, server, clock) as client:
+        for _ in range(9):
+            client.report("colour", "none of them")
+            clock.now += timedelta(days=1)
+        client.report("colour", 0)
+        assert (client.spent_today, client.spent) == (1, 9)
+        with pytest.raises(BudgetExceeded, match="today by its task"):
+            client.report("colour", 1)
 
 
 def test_reports_are_framed_in_an_order_of_their_own(tmp_path: Path, server: Server) -> None:

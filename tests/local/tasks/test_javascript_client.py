@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 import discreet as dc
 import malicious_tasks
-from discreet.errors import DiscreetError, FormatError
+from discreet.errors import BudgetExceeded, DiscreetError, FormatError
 from discreet.local import Memo, Task
 from discreet.local.tasks.device import Device
 from discreet.local.tasks.device_file import DeviceState
@@ -225,10 +226,16 @@ def test_a_damaged_device_file_is_refused_in_one_sentence_and_left_alone_in_both
     assert [path.read_text(encoding="utf-8") for path in paths[:-1]] == [*texts, later]
 
 
-def test_clients_of_one_store_share_its_ledger_and_questions_share_no_stored_response() -> None:
-    """Without locks of a browser too. What is stored follows from the device's secret and the question alone."""
+def test_clients_of_one_store_share_its_ledger_and_questions_share_no_stored_response(tmp_path: Path) -> None:
+    """Without locks of a browser too. What is stored follows from the device's secret and the question alone.
+
+    A week of one device: its life pays for d + 1 = 5 stored responses, every day for its own, as in Python.
+    """
     first, second = (make(dc.local.BitFlip(1, 9, bits=4, memoised=True), name=name, per_day=4) for name in "ab")
-    facts = {"first": first.to_json(), "second": second.to_json(), "pins": {"a": first.digest, "b": second.digest}}
+    daily = make(dc.local.BitFlip(1, 9, bits=4, memoised=True), name="c", per_day=3)
+    tasks = {"first": first, "second": second, "daily": daily}
+    facts = {name: task.to_json() for name, task in tasks.items()}
+    facts |= {"pins": {name: task.digest for name, task in zip("abc", tasks.values(), strict=True)}}
     out = json.loads(node("javascript_store.mjs", json.dumps(facts)))
     assert (out["fulfilled"], out["spent"]) == (4, 4)
     state = DeviceState.from_json(out["state"])
@@ -236,6 +243,18 @@ def test_clients_of_one_store_share_its_ledger_and_questions_share_no_stored_res
         made = {body for digest, body in state.queue if digest == task.digest}
         assert made == {Device(task).report(3, ByteCoins(given=b""), state.memo(question)).hex()}
     assert len({body for _, body in state.queue}) == 2
+    now, week, made = [datetime(2026, 11, 1, 12)], [], 0
+    limits: dict[str, Any] = {"report": 1, "day": 3, "life": 9, "clock": lambda: now[0]}
+    with dc.local.Client(tmp_path / "device", "http://127.0.0.1:1", pins={"c": daily.digest}, **limits) as one:
+        one.use(daily)
+        for _ in range(7):
+            for value in (1, 2, 3, 4):
+                with suppress(BudgetExceeded):
+                    one.report("c", value)
+            before, made = made, len(one._file.state.queue)
+            week.append([made - before, one.spent_today, one.spent])
+            now[0] += timedelta(days=1)
+    assert week == out["week"] == [[3, 3, 3], *[[3, 3, 5]] * 6]
 
 
 LAWS = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -221,10 +222,11 @@ class PrivateKMeans(Declared, Centers):
         """Refuse what no table could be clustered with: what `fit` refuses before it reads a row."""
         named, fits, select = self._settings()
         if named is not None and named.method == "marginals":
-            check_release(self, lambda domain, epsilon: None, lambda domain: mixed.mixed_columns(domain, self.columns))
+            columns = partial(mixed.mixed_columns, columns=self.columns)
+            check_release(self, lambda domain, epsilon: None, columns, gaussian=lambda *_: True)
             self._marginals().check()
             return
-        check_release(self, fits, select)
+        check_release(self, fits, select, gaussian=_gaussian(named))
 
     def _settings(self) -> tuple[auto.Choice | None, Callable[[Domain, Any], None], Callable[[Domain], Domain]]:
         """Check the settings; return the synopsis that they name, what checks its size, and what selects columns."""

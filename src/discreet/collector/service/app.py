@@ -50,6 +50,7 @@ BATCH, RECEIPT = b"\x10", b"taken"
 _SMALL, _DRAINED = 1 << 12, 4
 #: Status, reason, text, headers.
 Refusal = tuple[Any, ...]
+_CLOSED: Refusal = (410, "closed", "this task is closed; no more reports are taken")
 _BUSY: Refusal = (
     503, "busy", "more reports wait than can be written; send the same frame again later", ("retry-after", "1"),
 )  # fmt: skip
@@ -174,14 +175,15 @@ class App:
             return
         now, batch = time(), path.endswith("/batches")
         # What came to the shuffler in time may wait there for a batch.
-        if entry.held.closed or now >= entry.closes + (entry.shuffle.longest_wait if batch else 0):
-            self._refuse_post(entry, proto, 410, "closed", "this task is closed; no more reports are taken")
-        elif now < entry.opens:
+        over = entry.held.closed or now >= entry.closes + (entry.shuffle.longest_wait if batch else 0)
+        if over and not batch:
+            self._refuse_post(entry, proto, *_CLOSED)
+        elif now < entry.opens and not over:
             self._refuse_post(entry, proto, 403, "early", f"this task opens at {entry.held.task.opens}")
         elif self._full:
             self._refuse_post(entry, proto, *_BUSY)
         elif batch:
-            await self._take_batch(entry, now, scope, proto)
+            await self._take_batch(entry, now, scope, proto, over=over)
         elif entry.shuffle is not None and not self.mixes:
             text = "this task takes reports from its shuffler only; send sealed frames there"
             self._refuse_post(entry, proto, 403, "shuffled", text)
@@ -224,11 +226,12 @@ class App:
         """Return key, number and bytes of the reports of a frame."""
         return split_frame(entry.size, data)
 
-    async def _take_batch(self, entry: Entry, now: float, scope: Any, proto: Any) -> None:
+    async def _take_batch(self, entry: Entry, now: float, scope: Any, proto: Any, *, over: bool) -> None:
         """Open the frames of a shuffler's batch, write all of them at once, and answer the same for any content.
 
         A batch has a name that is never forgotten, so it is taken once. A frame that cannot be opened, or holds no
-        possible report, is refused by itself: its device must not stop the others.
+        possible report, is refused by itself: its device must not stop the others. If the task is ``over``, only the
+        number of deleted reports is taken.
         """
         data = await self._body(scope, proto, MOST_BATCH + _CODE)
         if isinstance(data, tuple):
@@ -237,7 +240,7 @@ class App:
         period = int((min(now, entry.closes - 1) - entry.opens) // entry.period)
         loop = asyncio.get_running_loop()
         try:
-            posts, bad, receipt = await loop.run_in_executor(self._opening, self._opened, entry, period, data)
+            opened = await loop.run_in_executor(self._opening, self._opened, entry, period, data, over)
         except FormatError as error:
             self._refuse_post(entry, proto, 400, error.reason, str(error))
             return
@@ -245,6 +248,10 @@ class App:
             log.error("a batch of task %s waits: %s", entry.digest[:12], error)
             self._refuse_post(entry, proto, *UNWRITTEN)
             return
+        if opened is None:
+            self._refuse_post(entry, proto, *_CLOSED)
+            return
+        posts, bad, receipt = opened
         outcomes = await self.committer.put(entry.held, *posts) if posts else []
         if any(isinstance(one, DiscreetError) and not isinstance(one, FormatError) for one in outcomes):
             self._refuse_post(entry, proto, *UNWRITTEN)
@@ -260,24 +267,33 @@ class App:
                 self.committer.refused[entry.digest, reason] += n
         proto.response_bytes(200, TAKEN, taken(receipt))
 
-    def _opened(self, entry: Entry, period: int, data: bytes) -> tuple[list[Post], int, bytes]:
-        """Return the post of a batch's name and those of its frames, how many could not be opened, and a receipt."""
+    def _opened(self, entry: Entry, period: int, data: bytes, over: bool) -> tuple[list[Post], int, bytes] | None:
+        """Return the post of a batch's name and those of its frames, how many could not be opened, and a receipt.
+
+        None if the task is over, unless the batch was taken before.
+        """
         size, digest = sealed_size(entry.size), entry.digest
         head, code, content = data[:_LOST], data[_LOST:_CODE], data[_CODE:]
         if head[:1] != BATCH or len(code) < _CODE - _LOST or len(content) % size:
             raise FormatError("a batch cut short, or of another version", reason="length")
         own = sealing_keys(self.settings.data).get(entry.shuffle.collector)
         if own is None:
+            if over:
+                return None  # the key is removed after the end, and then nothing can be checked
             raise DataSourceError(f"data: the key {entry.shuffle.collector} of this task is not in the folder")
         if not compare_digest(code, batch_code(own, entry.shuffle.shuffler, digest, head + content)):
             raise FormatError("a batch that the shuffler of the task did not send", reason="code")
         receipt = batch_code(own, entry.shuffle.shuffler, digest, RECEIPT + head)
         if lost := int.from_bytes(head[_NAME:], "little"):
             self.store.note_lost(digest, lost)
-        if 0 < len(content) < size * entry.shuffle.batch:
-            raise FormatError(f"a batch with less than its {entry.shuffle.batch:,} frames", reason="small")
-        if not content or self.store.knows(digest, head[1:_NAME]):
+        if content and self.store.knows(digest, head[1:_NAME]):
+            return [], 0, receipt  # also after the end, or the shuffler would report it as lost
+        if over:
+            return None
+        if not content:
             return [], 0, receipt
+        if len(content) < size * entry.shuffle.batch:
+            raise FormatError(f"a batch with less than its {entry.shuffle.batch:,} frames", reason="small")
         posts, bad = [Post(digest, period, head[1:_NAME], 0, b"", for_ever=True)], 0
         for start in range(0, len(content), size):
             frame = unseal(own, INNER, digest, content[start : start + size])

@@ -111,7 +111,7 @@ class Shuffler(App):
             raise FormatError("a frame that is not sealed to the shuffler of its task", reason="seal")
         return sha256(inner).digest()[:16], 1, inner
 
-    async def _take_batch(self, entry: Entry, now: float, scope: Any, proto: Any) -> None:
+    async def _take_batch(self, entry: Entry, now: float, scope: Any, proto: Any, *, over: bool) -> None:
         refuse(proto, 404, "path", "a shuffler takes single frames; there are no batches here")
 
     async def _operator(self, path: str, scope: Any, proto: Any) -> None:
@@ -153,7 +153,10 @@ class Shuffler(App):
             lost = self.numbers.lost[digest] = self.store.refused(digest).get(LOST, 0)
             self.numbers.waiting[digest] = self.store.waiting(held)[0]
             if lost > self._told.get(digest, 0):
-                if self._deliver(held.task, bytes(16), b"") in (200, 404, 410):
+                status = self._deliver(held.task, bytes(16), b"")
+                if status == 410:
+                    self.store.close_task(digest)
+                if status in (200, 404, 410):
                     self._told[digest] = lost
                 else:
                     done = False

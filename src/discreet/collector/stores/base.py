@@ -1,7 +1,7 @@
 """The interface of every store, and the records it exchanges with the service.
 
-A store holds noisy reports, counters, keys and tasks: no address, no time finer than the period, nothing else of a
-request. `discreet.local` interprets the reports.
+A store holds noisy reports, counters, keys and tasks: no address, nothing else of a request, and no time finer than the
+period, except the number of the window in which each key came. `discreet.local` interprets the reports.
 """
 
 import re

@@ -3,7 +3,7 @@
 Frames are taken as a collector takes reports: a key each, here a digest of the frame, and a log. When enough wait, one
 transaction draws their order, writes the batch under a random name, and removes them from the log: from then on the
 order of arrival is nowhere. The batch is removed when the collector has it. A batch that stays too small for the
-longest wait of its task is deleted.
+longest wait of its task, or until that closes, is deleted.
 """
 
 import logging
@@ -53,7 +53,7 @@ insert or ignore into fact values ('born', lower(hex(randomblob(16))));
         return NEVER + 1 if held.closed else 0
 
     def _look(self, run: Run, held: Held) -> None:
-        """Make a batch of what waits, or delete it if it waited too long."""
+        """Make a batch of what waits, or delete it if it waited too long or its task takes no more."""
         number, shuffle = held.number, held.task.shuffle
         (n, last), since = self.waiting(held), _SINCE % number
         if not n:
@@ -61,16 +61,16 @@ insert or ignore into fact values ('born', lower(hex(randomblob(16))));
         rows = self._rows("select value from fact where name = ?", since)
         if n >= shuffle.batch:
             self._cut(run, held)
-        elif not rows:
+        elif not rows and not held.closed:
             # The one time that is kept of a batch, in seconds that the store ran.
             run([("insert into fact values (?, ?)", [(since, self.ages.ran)])])
-        elif self.ages.ran - rows[0][0] >= shuffle.longest_wait:
+        elif held.closed or self.ages.ran - rows[0][0] >= shuffle.longest_wait:
             lost = "insert into refused values (?, ?, ?) on conflict (task, reason) do update set n = n + excluded.n"
             run([(lost, [(number, LOST, n)]), *_gone(number, last)])
             self._stale = True
             log.warning(
-                "task %s: %s deleted, because fewer than %d came within %d seconds", held.task.digest[:12],
-                counted(n, "report"), shuffle.batch, shuffle.longest_wait,
+                "task %s: %s deleted, because fewer than %d came within %d seconds or before it closed",
+                held.task.digest[:12], counted(n, "report"), shuffle.batch, shuffle.longest_wait,
             )  # fmt: skip
 
     def waiting(self, held: Held) -> tuple[int, int]:

@@ -4,7 +4,19 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.jobs.declare import Kind, confirmed
-from discreet.jobs.options import ACCOUNT, EPSILON, PROMISE, SEED, YES_REALLY, data, option, output, release
+from discreet.jobs.options import (
+    ACCOUNT,
+    EPSILON,
+    FRESH,
+    OVERWRITE,
+    PROMISE,
+    SEED,
+    YES_REALLY,
+    data,
+    option,
+    output,
+    release,
+)
 
 
 def _together(job: Any) -> None:
@@ -35,6 +47,8 @@ KIND = Kind(
         option("persons", "text", "Column that identifies the person of an item: protect persons.", "user"),
         option("items", "whole", "Largest number of distinct items to use per person.", 8, low=1, high=2**20),
         ACCOUNT,
+        FRESH,
+        OVERWRITE,
         YES_REALLY,
         SEED,
     ),

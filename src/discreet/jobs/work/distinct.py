@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import noise
-from discreet.core import Guarantee
+from discreet.core import Guarantee, Person
 from discreet.engines import texts, write_table
 from discreet.errors import SchemaError
-from discreet.jobs.charging import account_of, digest_of_reports, standing
+from discreet.jobs.charging import account_of, digest_of_reports, repeated, standing
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.kinds.distinct import OVERLAP
 from discreet.jobs.work.files import finish
@@ -24,7 +24,13 @@ from discreet.local.distinct import MOST_BITMAPS, promise
 def check(job: Job) -> None:
     """Check everything but the data."""
     if job.kind == "distinct":
-        _settings(job)
+        made, account, whose = _settings(job), account_of(job), job.parameters.get("persons")
+        if account is not None and repeated(job) is None:
+            if account.person not in (None, whose) and whose is not None:
+                held = f"the account protects {account.unit}, but the persons of the bitmap are in {whose!r}"
+                raise SchemaError(held)
+            unit = "row" if whose is None else Person(whose, rows=made.items)
+            account.check(job.kind, made.exact, unit=unit)
 
 
 def _settings(job: Job) -> DistinctSketch:
@@ -36,24 +42,24 @@ def run(job: Job) -> JobResult:
     """Run one of the two."""
     if job.kind == "overlap":
         return _overlap(job)
-    made, given, places = _settings(job), job.parameters, job.places()
-    stream = noise.generator(given.get("seed"))
-    wanted = [given[name] for name in ("column", "persons") if name in given]
-    # Read in batches, after the account was charged.
-    batches, again = itertools.tee(_read(job, wanted))
-    persons = (batch[1] for batch in again) if "persons" in given else None
-    ledger = account_of(job)
-    if ledger is not None and "persons" in given and ledger.person not in (None, given["persons"]):
-        raise SchemaError(
-            f"the account protects {ledger.unit}, but the persons of the bitmap are in {given['persons']!r}"
-        )
-    bitmap = made.sketch((batch[0] for batch in batches), persons, ledger=ledger, rng=stream)
-    bitmap.save(places["release"])
+    check(job)
+    place, earlier = job.places()["release"], repeated(job)
+    bitmap = _made(job) if earlier is None else FlippedBitmap.load(place)
+    if earlier is None:
+        bitmap.save(place)
     promised = bitmap.guarantee
-    figures = {"file": str(places["release"]), "mechanism": made.to_dict(), **_facts(promised)}
-    if ledger is not None:
-        figures |= standing(job, digest_of_reports(places["release"]), again=False)
-    return finish(job, promised, {"release": places["release"]}, figures, bitmap)
+    figures = {"file": str(place), "mechanism": bitmap.parameters.to_dict(), **_facts(promised)}
+    figures |= standing(job, digest_of_reports(place), again=earlier is not None)
+    return finish(job, promised, {"release": place}, figures, bitmap)
+
+
+def _made(job: Job) -> FlippedBitmap:
+    given = job.parameters
+    # Read in batches, after the account was charged.
+    batches, again = itertools.tee(_read(job, [given[name] for name in ("column", "persons") if name in given]))
+    persons = (batch[1] for batch in again) if "persons" in given else None
+    stream = noise.generator(given.get("seed"))
+    return _settings(job).sketch((batch[0] for batch in batches), persons, ledger=account_of(job), rng=stream)
 
 
 def _read(job: Job, wanted: list[str]) -> Iterator[list[pa.Array]]:

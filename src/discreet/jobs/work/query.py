@@ -11,6 +11,7 @@ from discreet.engines import check_target, write_table
 from discreet.engines.tables import format_facts
 from discreet.engines.writing import declared_type
 from discreet.jobs.charging import PaidTable, account_of, repeated, standing
+from discreet.jobs.declare import confirmed
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.files import finish
 from discreet.synopses import QuerySession
@@ -65,7 +66,9 @@ def check(job: Job) -> None:
     if "table" in job.outputs:
         check_target(job.places()["table"], promised=True)
     if job.schema is not None:
-        _session(job, None).explain(job.parameters["query"], **_asked(job))
+        plan: Any = _session(job, None).explain(job.parameters["query"], **_asked(job))
+        if "error" in job.parameters and not job.parameters.get("explain"):
+            confirmed(job.declared, {**job.parameters, "epsilon": plan.epsilon})
 
 
 def _figures(earlier: PaidTable) -> Any:

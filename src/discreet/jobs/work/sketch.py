@@ -1,5 +1,6 @@
 """The work of the jobs of local privacy."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from inspect import signature
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import local, noise
-from discreet.core import NewFile, nearest, read_whole, write_whole
+from discreet.core import NewFile, counted, nearest, read_whole, write_whole
 from discreet.engines import open as open_table
 from discreet.engines import texts, write_table
 from discreet.errors import DataSourceError, FormatError, InvalidArgument
@@ -360,9 +361,13 @@ def write_estimates(found: Any, output: Path) -> None:
 
 
 def estimate_figures(
-    found: Any, output: Path | None, mechanism: Mechanism | None = None, **shown: Any
+    found: Any, output: Path | None, mechanism: Mechanism | None = None, *, repeats: int = 1, **shown: Any
 ) -> dict[str, Any]:
-    """Return estimates as plain data, with None for infinite numbers; ``shown`` goes to `Distribution.summary`."""
+    """Return estimates as plain data, with None for infinite numbers; ``shown`` goes to `Distribution.summary`.
+
+    Errors of counts allow for ``repeats`` reports per reporter with the same noise: at worst, the variance of their sum
+    is that of independent reports times their number.
+    """
     promised = {"epsilon": found.guarantee.to_dict()["epsilon"], "seeded": found.guarantee.seeded}
     file = None if output is None else str(output)
     if isinstance(found, local.MeanEstimate):
@@ -374,6 +379,8 @@ def estimate_figures(
         notes = [*([_LOG_MEAN] if found.scale == "log" else []), *_unseen(found, summary["quantiles"])]
         facts = {"reports": found.n, **summary, "distribution": rows, "caveats": notes}
         return {**facts, **promised, "file": file}
+    if repeats > 1:
+        found = replace(found, std_error=math.sqrt(repeats) * found.std_error)
     low, high = found.interval(0.95)
     columns = (found.count.tolist(), found.std_error.tolist(), low.tolist(), high.tolist())
     names = ("candidate", "count", "std_error", "lower", "upper", "may_be_noise")
@@ -381,7 +388,13 @@ def estimate_figures(
     rows = [
         dict(zip(names, row, strict=True)) for row in zip(found.candidates, *map(_finite, columns), marks, strict=True)
     ]
-    return {"reports": found.n, "estimates": rows, "caveats": caveats(found, mechanism), **promised, "file": file}
+    lines = caveats(found, mechanism)
+    if isinstance(mechanism, local.BitFlip) and mechanism.memoised:
+        lines.append(
+            "Responses are stored, so the noise of a reporter is the same in every report. Errors hold for up to "
+            f"{counted(repeats, 'report')} per reporter; for r times as many, multiply them by √r."
+        )
+    return {"reports": found.n, "estimates": rows, "caveats": lines, **promised, "file": file}
 
 
 def _unseen(found: local.Distribution, quantiles: list[dict[str, Any]]) -> list[str]:

@@ -55,7 +55,7 @@ def item_column(items: Any, name: str) -> Any:
         else:
             array = np.asarray(items)
             if array.ndim != 1:
-                raise InvalidArgument(name, array.shape, "one-dimensional", f"{name}={name}.ravel()")
+                raise InvalidArgument(name, f"{array.ndim} dimensions", "one-dimensional", f"{name}={name}.ravel()")
             if array.dtype.kind not in "biufOUST":
                 raise InvalidType(name, array.dtype.name, _EXPECTED, "numbered bins or labels")
             if array.dtype.kind not in "biu" and array.dtype.char not in "fd":
@@ -113,9 +113,16 @@ def _by_keys(values: Any, key: int) -> tuple[WordArray, BoolArray]:
     missing = keys.is_null().to_numpy(zero_copy_only=False)
     words, _ = _hashed(keys.cast(pa.large_binary()).fill_null(b""), key)
     unread = pc.match_substring(keys, "\ufffd").fill_null(False).to_numpy(zero_copy_only=False)
-    if unread.any():
-        words[unread] = noise.fingerprint(values, key)[unread]
+    if unread.any():  # the same bytes, whatever else is in the list or column
+        held = values if isinstance(values, pa.Array) else pa.array([_bytes(v) for v in values], pa.large_binary())
+        words[unread] = noise.fingerprint(held.cast(pa.large_binary()), key)[unread]
     return words, missing
+
+
+def _bytes(value: Any) -> bytes | None:
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
+    return value if isinstance(value, bytes) else None
 
 
 def _hashed(texts: pa.Array, key: int) -> tuple[WordArray, BoolArray]:

@@ -101,7 +101,7 @@ class BitFlip(Mechanism):
 
     @cached_property
     def law(self) -> SupportLaw:
-        return SupportLaw(self.randomiser.kept, self.randomiser.flipped)
+        return SupportLaw(self.randomiser.kept, self.randomiser.flipped, self.bits / self.choices.size)
 
     def epsilon_over(self, rounds: int, values: int = 1) -> float:
         """Return the cost of ``rounds`` reports of one user who holds ``values`` different values in them.
@@ -259,7 +259,7 @@ class BitFlip(Mechanism):
     def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
         labels, codes = self.choices.candidates(candidates)
         asked, ones = (counts.counters[name][codes] for name in ("asked", "ones"))
-        count = self.choices.size / self.bits * (ones - asked * self.law.q) / (self.law.p - self.law.q)
+        count = self.law.estimate(ones, asked)
         error = np.sqrt(self.variance(counts.n, np.clip(count, 0, counts.n)))
         return Estimate(labels, count, error, counts.n, counts.guarantee)
 
@@ -267,10 +267,10 @@ class BitFlip(Mechanism):
         """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold: exact.
 
         (K/d)[n Q(1-Q)/(P-Q)² + f(1 - d/K)], P and Q the probabilities of a 1 for the value held and for another.
-        Averaging over rounds of stored responses does not lower it.
+        Averaging over rounds of stored responses does not lower it: with up to r of the reports from one reporter, the
+        variance is up to r times as large.
         """
-        ratio = self.choices.size / self.bits
-        return ratio * (n * self.law.other / (self.law.p - self.law.q) ** 2 + f * (1 - 1 / ratio))
+        return self.law.variance(n, f)
 
 
 @jit

@@ -75,11 +75,11 @@ class Client:
     -------
     Neighbours: any two histories of values of one device. Each report costs ``task.epsilon`` by the task's mechanism
     and is charged before it is made. Charges add up (basic composition over all tasks and days), so everything a device
-    ever sends costs at most ``life``, and the reports of one day at most ``day``. A memoised d-bit flip is charged for
-    its first d + 1 reports; it has no more responses than that. For stored responses this holds given which reports of
-    a question use the same one: no ε covers that a value changed (`BitFlip`, `Rappor`). Every question has its own
-    stored responses. A refusal depends on counts of reports and on days only, never on a value. *When* a device reports
-    is not covered.
+    ever sends costs at most ``life``, and the reports of one day at most ``day``. A memoised d-bit flip has d + 1
+    responses: the life of the device is charged for its first d + 1 reports, and so is every day. For stored responses
+    this holds given which reports of a question use the same one: no ε covers that a value changed (`BitFlip`,
+    `Rappor`). Every question has its own stored responses. A refusal depends on counts of reports and on days only,
+    never on a value. *When* a device reports is not covered.
 
     If the clock is set back, the last day continues. A frame without acknowledgement is sent again unchanged until the
     task's ``key_window`` is over; then it is dropped, as the collector might count it twice.
@@ -192,14 +192,15 @@ class Client:
         if self._waiting() >= _MOST_WAITING:
             raise DataSourceError(f"{_MOST_WAITING} reports wait already; send them first")
         made = state.tasks[task.digest]["reports"]
-        price = self._price(task, made)
         today = max(now.date().isoformat(), state.day)
-        self._check(question, task, price, new_day=today != state.day)
+        spent = Fraction(0) if today != state.day else state.spent_today(task.digest)
+        of_day, of_life = self._prices(task, made, spent)
+        self._check(question, task, of_day, of_life, new_day=today != state.day)
         body = device.report(value, ByteCoins(), state.memo(question))
         with self._file.change() as changed:
             if today != changed.day:
                 changed.day, changed.today = today, {}
-            changed.charge(task.digest, price)
+            changed.charge(task.digest, of_day, of_life)
             changed.tasks[task.digest]["reports"] = made + 1
             changed.queue.append([task.digest, body.hex()])
 
@@ -208,22 +209,27 @@ class Client:
         now = self._clock()
         return now.replace(year=min(max(now.year, 2), 9998))
 
-    def _price(self, task: Task, made: int) -> Fraction:
-        """Return the cost of the next report, which does not depend on the value."""
-        m = task.mechanism
-        if isinstance(m, BitFlip) and m.memoised and made > m.bits:
-            return Fraction(0)  # all d + 1 stored responses are paid for
-        return Fraction(task.epsilon.exact)  # type: ignore[attr-defined]
+    def _prices(self, task: Task, made: int, spent: Fraction) -> tuple[Fraction, Fraction]:
+        """Return what the next report costs its day and the life of the device. Neither depends on the value.
 
-    def _check(self, question: str, task: Task, price: Fraction, *, new_day: bool) -> None:
+        All d + 1 stored responses of a memoised d-bit flip are paid for after d + 1 reports. Which of them were sent
+        depends on the values, so reports of another day may be the first to show some: a day pays for itself.
+        """
+        m, price = task.mechanism, Fraction(task.epsilon.exact)  # type: ignore[attr-defined]
+        if isinstance(m, BitFlip) and m.memoised:
+            return price * (spent < price * (m.bits + 1)), price * (made <= m.bits)
+        return price, price
+
+    def _check(self, question: str, task: Task, of_day: Fraction, of_life: Fraction, *, new_day: bool) -> None:
         state = self._file.state
         spent = [Fraction(0)] * 2 if new_day else [state.spent_today(task.digest), state.spent_today()]
+        per_day = Fraction(task.per_day.exact)  # type: ignore[attr-defined]
         limits = (
-            (Fraction(task.per_day.exact), spent[0], "today by its task; wait for tomorrow"),  # type: ignore[attr-defined]
-            (self._day, spent[1], "today for all tasks; wait for tomorrow"),
-            (self._life, written_amount(state.life), "for the life of this device; it reports no more"),
+            (per_day, spent[0], of_day, "today by its task; wait for tomorrow"),
+            (self._day, spent[1], of_day, "today for all tasks; wait for tomorrow"),
+            (self._life, written_amount(state.life), of_life, "for the life of this device; it reports no more"),
         )
-        for limit, used, where in limits:
+        for limit, used, price, where in limits:
             if used + price > limit:
                 raise BudgetExceeded(
                     f"{question!r} costs epsilon {float(price):g} per report, and {float(limit - used):g} of "

@@ -224,7 +224,8 @@ def _hadamard_sketch(device: Device, m: HadamardSketch, value: Any, coins: Coins
 def _bit_flip(device: Device, m: BitFlip, value: Any, coins: Coins, memo: Memo | None) -> int:
     code = device.code(value)
     if m.memoised:
-        held = code if isinstance(m.domain, int) or code < 0 else m.domain[code]
+        # Not -1 for an undeclared value: it could be a label.
+        held = None if code < 0 else code if isinstance(m.domain, int) else m.domain[code]
         reports = m.encode([held], users=[DEVICE], memo=need([DEVICE], memo))
         return int.from_bytes(reports.rows.tobytes(), "little")
     indices = sorted(_floyd(m.choices.size, m.bits, coins))

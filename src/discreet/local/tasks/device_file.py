@@ -53,9 +53,9 @@ class DeviceState:
         chosen = (amount for name, amount in self.today.items() if task in (None, name))
         return sum(map(written_amount, chosen), start=Fraction(0))
 
-    def charge(self, task: str, amount: Fraction) -> None:
-        self.today[task] = str(self.spent_today(task) + amount)
-        self.life = str(written_amount(self.life) + amount)
+    def charge(self, task: str, of_day: Fraction, of_life: Fraction) -> None:
+        self.today[task] = str(self.spent_today(task) + of_day)
+        self.life = str(written_amount(self.life) + of_life)
 
     def to_json(self) -> str:
         return json.dumps({"format": _FORMAT, "version": _VERSION, **asdict(self)}, ensure_ascii=False)

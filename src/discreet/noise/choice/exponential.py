@@ -41,7 +41,7 @@ def exponential(
     ----------
     scores : array of float, shape (n,)
         The score of each outcome, higher is better. NaN counts as the lowest score, infinity as the largest finite
-        number. Whole numbers are taken exactly, anything else as doubles; ``span`` must hold for these.
+        number. Whole numbers of 64 bits are taken exactly, anything else as doubles; ``span`` must hold for these.
     epsilon : float
         Budget of the choice. ``math.inf`` chooses uniformly among the best outcomes, without privacy.
     span : float
@@ -77,8 +77,13 @@ def exponential(
     sizes = np.clip(np.nan_to_num(sizes), 0, 2.0**62)
     if not sizes.any():
         raise InvalidArgument("counts", "zeros only", "the sizes of groups of a non-empty range", "counts=None")
-    whole = scores if isinstance(scores, np.ndarray) and scores.dtype.kind in "iu" else None
-    if whole is not None:
+    try:
+        whole = np.asarray(scores)
+    except (ValueError, OverflowError):  # a list of odd things
+        whole = values
+    if whole.dtype.kind == "O" and all(isinstance(each, int) and abs(each) < 2**63 for each in whole):
+        whole = whole.astype(np.int64)
+    if whole.dtype.kind in "iu":
         # Whole numbers are subtracted as such (modulo 2^64, hence exactly): large ones would be rounded as doubles.
         top = whole[sizes > 0].max()
         losses = np.where(whole < top, top.astype(np.uint64) - whole.astype(np.uint64), 0).astype(np.float64)

@@ -13,7 +13,6 @@ is within 2^-61 of uniform, and a bucket's probability is within 2^-60 of 1/widt
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -67,7 +66,7 @@ def fingerprint(values: Any, key: int) -> Words:
         raise InvalidType("values", type(values).__name__, _EXPECTED, "values=[value]")
     array = np.asarray(values)
     if array.ndim != 1:
-        raise InvalidArgument("values", array.shape, "one-dimensional", "values=values.ravel()")
+        raise InvalidArgument("values", f"{array.ndim} dimensions", "one-dimensional", "values=values.ravel()")
     if array.dtype.kind in "biu":
         return _from_numbers(array, halves)
     if array.dtype.kind in "OUST":
@@ -224,16 +223,34 @@ def _from_objects(values: Sequence[Any], key: Key) -> Words:
     whole = {i: v for i, v in enumerate(values) if isinstance(v, (Integral, np.bool_))}
     # NumPy calls a duration an integer, but cannot convert it.
     numbers = {i: int(v) & (2**64 - 1) for i, v in whole.items() if not isinstance(v, np.timedelta64)}
-    contents = {i: _content(v) for i, v in enumerate(values) if isinstance(v, (str, bytes, bytearray))}
+    texts = {i: v.encode("utf-8", "surrogatepass") for i, v in enumerate(values) if isinstance(v, str)}
+    contents = {i: bytes(v) for i, v in enumerate(values) if isinstance(v, (bytes, bytearray))}
     words[list(numbers)] = _from_numbers(np.array(list(numbers.values()), np.uint64), key)
     words[list(contents)] = _from_bytes(pa.array(contents.values(), pa.large_binary()), kernels.TAG_BYTES, key)
+    words[list(texts)] = _from_bytes(nfc(pa.array(texts.values(), pa.large_binary())), kernels.TAG_BYTES, key)
     return words
 
 
-def _content(value: str | bytes | bytearray) -> bytes:
-    if isinstance(value, str):
-        return unicodedata.normalize("NFC", value).encode("utf-8", "surrogatepass")
-    return bytes(value)
+def nfc(texts: pa.Array) -> pa.Array:
+    """Return the NFC form of texts as bytes. Bytes that are not UTF-8 stay as they are.
+
+    Arrow's tables decide for every text. Those of Python are of another year: if they read the rest of a column in
+    which one text is damaged, that one row would change how others are read.
+    """
+    content = texts.cast(pa.large_binary())
+    try:
+        return pc.utf8_normalize(content.cast(pa.large_string()), "NFC").cast(pa.large_binary())
+    except pa.ArrowInvalid:
+        readable = pa.array([each is None or _is_text(each) for each in content.to_pylist()])
+        return pc.if_else(readable, nfc(pc.if_else(readable, content, b"")), content)
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _from_text(column: Any, key: Key) -> Words:
@@ -241,19 +258,8 @@ def _from_text(column: Any, key: Key) -> Words:
     data, offsets = _buffers(column)
     used = data[offsets[0] : offsets[-1]]
     if used.size and used.max() >= 0x80:
-        try:
-            column = pc.utf8_normalize(column, "NFC")
-        except pa.ArrowInvalid:  # somewhere the bytes are not UTF-8
-            contents = [_repaired(v) for v in column.cast(pa.large_binary()).to_pylist()]
-            column = pa.array(contents, pa.large_binary())
+        column = nfc(column)
     return _from_bytes(column, kernels.TAG_BYTES, key)
-
-
-def _repaired(content: bytes | None) -> bytes:
-    try:
-        return _content((content or b"").decode())
-    except UnicodeDecodeError:
-        return content or b""
 
 
 def _from_numbers(array: AnyArray, key: Key) -> Words:

@@ -476,8 +476,8 @@ def sizes(release: dict[str, Any]) -> Pictures:
         found.append((picture, "number of groups by size: people in small groups are easier to find"))
     if rows := release.get("frequencies"):
         names, values, low, high = ([row[key] for row in rows] for key in ("candidate", "count", "lower", "upper"))
-        picture = svg.ranked(names, values, low, high, title="frequencies", axis="users", form=whole, span=ends_of)
-        found.append((picture, "estimated numbers of users, with 95 % intervals"))
+        picture = svg.ranked(names, values, low, high, title="frequencies", axis="reports", form=whole, span=ends_of)
+        found.append((picture, "estimated numbers of reports, with 95 % intervals"))
     return found
 
 

@@ -9,6 +9,7 @@ import os
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from discreet.accounts import Account, Entry
 from discreet.core import Exact, checks
@@ -40,20 +41,24 @@ def charge_of(job: Job) -> Charge | None:
     pure, rho, delta = _wanted(job)
     sure = job.kind == "synthesize"  # whose steps are always paid in ρ
     price, unit = _most(pure, rho, delta, account.currency, sure=sure), job.read_domain().unit
-    refused = ""
-    try:
-        if rho is not None and (sure or "rho" in job.parameters):
-            account.check(job.kind, rho=rho, delta=delta, unit=unit)
-        else:
-            account.check(job.kind, epsilon=pure, unit=unit)
-    except DiscreetError as error:
-        refused = str(error)
+    wide: list[dict[str, Any]] = [] if rho is None else [{"rho": rho, "delta": delta}]
+    possible = wide if wide and (sure or "rho" in job.parameters) else [{"epsilon": pure}, *wide]
+    refusals = [_refusal(account, job.kind, unit=unit, **each) for each in possible]
+    refused = "" if "" in refusals else refusals[0]
     left = account.remaining
     after = max(float(left.exact - price), 0.0) if isinstance(price, Fraction) else 0.0
     total = float(account.total)
     share = float(delta) if account.currency == "epsilon" else 0.0
     known = account.dataset, account.currency
     return Charge(*known, float(price), share, worth(float(left), total), worth(after, total), total, refused)
+
+
+def _refusal(account: Account, kind: str, **price: Any) -> str:
+    try:
+        account.check(kind, **price)
+    except DiscreetError as error:
+        return str(error)
+    return ""
 
 
 def worth(left: float, total: float) -> float:

@@ -25,6 +25,10 @@ PUBLIC_FACTS = "the declared functions and impossible combinations are public, n
 PUBLIC_RULES = "the declared rules between columns are public, not read off the table"
 
 
+#: How its release is opened: always in ρ where there is a δ.
+_OPENED: Any = {"select": Domain.without_functions, "copies": False, "gaussian": lambda *_: True}
+
+
 class MarginalSynopsis(Declared, Estimator):
     """Publish a model of a table of many columns, fitted to noisy counts of single columns, pairs and triples.
 
@@ -109,8 +113,7 @@ class MarginalSynopsis(Declared, Estimator):
 
     def fit(self, X: Any, y: Any = None) -> MarginalSynopsis:
         """Make the synopsis of a table. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
-        asked = {"gaussian": lambda *_: True, "select": Domain.without_functions, "copies": False}
-        opening = open_for(self, X, check=self._read, **asked)
+        opening = open_for(self, X, check=self._read, **_OPENED)
         settings = self._read(opening.domain)
         found = find(opening, settings)
         whole = released_columns(opening.declared)
@@ -121,7 +124,7 @@ class MarginalSynopsis(Declared, Estimator):
 
     def check(self) -> None:
         """Refuse what no table could be released with: what `fit` refuses before it reads a row."""
-        check_release(self, self._read, Domain.without_functions, copies=False)
+        check_release(self, self._read, **_OPENED)
 
     def _read(self, domain: Domain, epsilon: Any = None) -> MarginalSettings:
         options = method_options(self)

@@ -236,6 +236,8 @@ class QueryPlan(Frames):
         The guess of rows per group.
     note : str
         Which values the bins leave out; empty if none.
+    epsilon : float
+        The ε of the price.
 
     Examples
     --------
@@ -249,6 +251,7 @@ class QueryPlan(Frames):
     lines: tuple[tuple[str, Law, float | None], ...] = field(default=())
     rows: float | None = None
     note: str = ""
+    epsilon: float = 0.0
 
     def to_arrow(self) -> pa.Table:
         """Return one row per figure."""

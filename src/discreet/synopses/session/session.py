@@ -182,7 +182,7 @@ class QuerySession:
             if where is not None or how.get("by"):  # the one row that is used need not be among those asked for
                 raise InvalidArgument("column", column, "counted without where and by: it is the person", "count(...)")
             once = copy.copy(self)
-            once.domain = self._declared().with_unit(Person(column, rows=1))
+            once.domain = self._declared().with_unit(replace(unit, rows=1, group=(), per_group=None))
             return once._buy({"distinct": Count()}, **how)
         if weights := self._declared().weights:
             raise InvalidArgument("column", column, f"asked without the weight {weights[0]!r}", "another domain")
@@ -318,7 +318,8 @@ class QuerySession:
         if self._dry or explain:
             unit = declared.unit.describe() if isinstance(declared.unit, Person) else "one row"
             said = f"epsilon {float(epsilon):.6g}" + (f", delta {delta:g}" if delta else "")
-            return plan.explained(price, unit, said, guess, math.nan if auto else _step(declared))
+            shown = plan.explained(price, unit, said, guess, math.nan if auto else _step(declared))
+            return replace(shown, epsilon=float(epsilon))
         told: dict[str, Any] = {"columns": plan.asked}
         if job == "distinct" and not plan.asked and isinstance(declared.unit, Person):
             told["columns"] = [declared.unit.column]

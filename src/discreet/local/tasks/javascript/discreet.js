@@ -736,6 +736,8 @@ export function fileStore(path) {
         await file.close();
       }
       await fs.rename(path + ".new", path);
+      const folder = await fs.open((await import("node:path")).dirname(path)); // or a power cut undoes the charge
+      await folder.sync().finally(() => folder.close());
     },
   };
 }
@@ -797,22 +799,24 @@ export class Client {
         throw new Refused("closed", `"${question}" is closed`);
       if (waiting(state) >= MOST_WAITING) throw new Refused("full", `${MOST_WAITING} reports wait`);
       const made = state.tasks[digest].reports;
-      // A memoised d-bit flip has d + 1 stored responses, all paid for by then; whatever the value is.
-      const price = amount(device.m.memoised && made > device.m.bits ? 0 : task.epsilon);
       const local = [now.getFullYear(), now.getMonth() + 1, now.getDate()].map((x) => String(x).padStart(2, "0")).join("-");
       if (local > state.day) Object.assign(state, { day: local, today: {} });
       const spent = (name) => amount(state.today[name] ?? 0);
       const all = keys(state.today).map(spent).reduce(plus, [0n, 1n]);
-      for (const [limit, used, where] of [
-        [amount(task.per_day), spent(digest), "today here"],
-        [this.ceilings.day, all, "today"],
-        [this.ceilings.life, amount(state.life), "for life"],
+      // A memoised d-bit flip has d + 1 stored responses: that is what its life pays for, and every day by itself.
+      const price = amount(task.epsilon), most = device.m.memoised ? device.m.bits + 1 : Infinity;
+      const paid = (reports) => reports >= most ? [0n, 1n] : price;
+      const [x, y] = spent(digest), ofDay = paid(small((x * price[1]) / (y * price[0]))), ofLife = paid(made);
+      for (const [limit, used, price, where] of [
+        [amount(task.per_day), spent(digest), ofDay, "today here"],
+        [this.ceilings.day, all, ofDay, "today"],
+        [this.ceilings.life, amount(state.life), ofLife, "for life"],
       ])
         if (more(plus(used, price), limit))
           throw new Refused("ceiling", `"${question}" costs ${near(price)}; ${near(used)} of ${near(limit)} is spent ${where}`);
       const body = await device.report(value, new Coins(), await hmac(unhex(state.secret), utf8(question)));
-      state.today[digest] = shown(plus(spent(digest), price));
-      state.life = shown(plus(amount(state.life), price));
+      state.today[digest] = shown(plus(spent(digest), ofDay));
+      state.life = shown(plus(amount(state.life), ofLife));
       state.tasks[digest].reports = made + 1;
       state.queue.push([digest, hex(body)]);
     });

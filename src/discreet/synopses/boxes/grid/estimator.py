@@ -122,7 +122,8 @@ class GridSynopsis(Declared, Estimator):
 
     def check(self) -> None:
         """Refuse what no table could be released with: what `fit` refuses before it reads a row."""
-        check_release(self, self._fits(self.settings()))
+        settings = self.settings()
+        check_release(self, self._fits(settings), gaussian=gaussian_grid(settings))
 
     def settings(self) -> GridSettings:
         """Check the options and return them in the form that the method uses."""

@@ -156,7 +156,8 @@ class TreeSynopsis(Declared, Estimator):
 
     def check(self) -> None:
         """Refuse what no table could be released with: what `fit` refuses before it reads a row."""
-        check_release(self, self._fits(self.settings()))
+        settings = self.settings()
+        check_release(self, self._fits(settings), gaussian=gaussian_tree(settings))
 
     def _fits(self, settings: TreeSettings) -> Callable[[Domain, Any], None]:
         return lambda domain, epsilon: settings.check_fit(len(domain), epsilon, self.n_rows, self.size_share)
