@@ -100,6 +100,14 @@ def test_a_check_refuses_what_a_release_would(
     assert refused[0] == refused[1]
 
 
+def test_a_check_without_columns_refuses_what_no_noise_could_pay(tmp_path: Path) -> None:
+    account = dc.Account.create(tmp_path / "a", dataset="d", epsilon=0.4)
+    for budget in ({"epsilon": 1.0, "delta": 1e-9}, {"epsilon": None, "rho": 0.1, "delta": 1e-6}, {"epsilon": 1.0}):
+        with pytest.raises(BudgetExceeded):
+            dc.TreeSynopsis(domain=(0, 1), ledger=account, **budget).check()
+    dc.TreeSynopsis(domain=(0, 1), ledger=account, epsilon=0.4, delta=1e-9).check()
+
+
 def test_rows_are_read_after_the_reservation_is_on_the_disk(account: dc.Account, monkeypatch: Any) -> None:
     seen = []
 

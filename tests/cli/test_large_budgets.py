@@ -9,6 +9,7 @@ import pytest
 
 import discreet as dc
 from command_line import run
+from discreet.accounts import Account
 from discreet.errors import InvalidArgument
 
 pytestmark = pytest.mark.usefixtures("few_steps")
@@ -45,10 +46,15 @@ def test_the_command_line_asks_again(table: Path, verb: str, more: tuple[object,
 
 def test_an_error_that_needs_a_large_budget_is_asked_about(table: Path) -> None:
     given = table / "t.csv", "SELECT SUM(age) FROM t", "--schema", table / "s.toml", "--error", 1
-    with pytest.raises(InvalidArgument, match=r"unless it is confirmed.*try --yes-really"):
+    with pytest.raises(InvalidArgument, match=r"--error must be .* is confirmed.*epsilon 170.*; try --yes-really"):
         run("query", *given)
     assert "170" in run("query", *given, "--explain").output
     assert run("query", *given, "--yes-really").exit_code == 0
+    Account.create(table / "a.account", dataset="t", epsilon=500)
+    paid = *given, "--account", table / "a.account", "-o", table / "o.csv"
+    run("query", *paid, "--yes-really")
+    run("query", *paid)  # what was paid for is returned, however it was asked for
+    assert len(Account(table / "a.account").entries) == 1
 
 
 def test_what_holds_at_a_distance_is_not_asked_about(table: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from command_line import output, run
 from discreet.accounts import Account
-from discreet.errors import BudgetExceeded, DataSourceError, DiscreetError, InvalidArgument
+from discreet.errors import BudgetExceeded, DataSourceError, DiscreetError, InvalidArgument, SchemaError
 from discreet.local import Counts, FlippedBitmap, HadamardSketch, Reports
 
 WORDS = ["cat"] * 3000 + ["dog"] * 2000 + ["émeu"] * 1000
@@ -301,6 +301,13 @@ def test_a_bitmap_is_charged_to_an_account_and_refused_when_it_is_empty(words: P
         sketch("distinct", words, *paid, "--buckets", 64)
     assert float(Account(account.path).remaining) == 0.25
     (tmp_path / "b.bin").unlink()
+    for lost in (tmp_path / "other.txt", tmp_path / "other.csv"):
+        with pytest.raises(DataSourceError, match="other"):
+            sketch("distinct", lost, "--epsilon", 0.1, *paid[2:])
+    (tmp_path / "t.csv").write_text("word\ncat\n")
+    with pytest.raises(SchemaError, match="no column 'wrod'"):
+        sketch("distinct", tmp_path / "t.csv", "--column", "wrod", "--epsilon", 0.1, *paid[2:])
+    assert float(Account(account.path).remaining) == 0.25, "nothing is charged for what cannot be read"
     with pytest.raises(BudgetExceeded):
         sketch("distinct", words, *paid)
     assert not (tmp_path / "b.bin").exists()

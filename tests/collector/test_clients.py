@@ -22,7 +22,7 @@ from chromium_browser import opened
 from collecting import Collector, collector, some_task
 from discreet.collector import open_store
 from discreet.collector.client_pages import starter
-from discreet.local import Client, Task
+from discreet.local import Client, PublicFile, Task
 from mixing import count, mixed_task, mixing, wait_for
 from report_law import chance_of
 
@@ -184,6 +184,28 @@ def test_the_page_of_a_task_answers_it(running: Collector, page: Any, tmp_path: 
             page.wait_for_function("words => document.getElementById('told').textContent.includes(words)", arg=told)
     assert logged == []
     assert counted(running, COLOURS).n == before + 1
+
+
+@pytest.mark.slow
+def test_the_page_of_a_task_reads_its_labels_from_a_file(page: Any, tmp_path: Path) -> None:
+    words = b"red\r\ngreen\nblue\r"
+    task = some_task(dc.local.DirectResponse(20, 3), per_day=20, candidates=PublicFile.of("w.txt", words))
+    with collector(tmp_path / "collected", task) as running, serving(tmp_path) as port:
+        for name, content in starter(task, url(running)).items():
+            (tmp_path / name).write_bytes(content)
+        page = page.context.new_page()
+        for there, value, told in ((False, "blue", "Not sent"), (True, "blue", "1 sent, 0 waiting, 0 refused")):
+            if there:
+                (tmp_path / "w.txt").write_bytes(words)
+            page.goto(f"http://127.0.0.1:{port}/")
+            page.fill("input[name=value]", value)
+            page.click("button")
+            page.wait_for_function("words => document.getElementById('told').textContent.includes(words)", arg=told)
+        assert page.evaluate("[...document.getElementById('values').options].map((one) => one.value)")[:2] == [
+            "red",
+            "green",
+        ]
+        assert counted(running, task).counters["reports"].tolist() == [0, 0, 1]
 
 
 _VECTORS = """async (file) => {

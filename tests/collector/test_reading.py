@@ -12,7 +12,7 @@ import pytest
 import discreet as dc
 from collecting import some_task
 from discreet.collector import dashboard, open_store, read
-from discreet.errors import InvalidArgument
+from discreet.errors import FormatError
 from discreet.local import Counts, Memo, PublicFile, Task
 
 Reader = Callable[..., dict[str, Any]]
@@ -67,7 +67,7 @@ def test_a_total_allows_for_devices_that_repeat_their_noise(bits: int, memoised:
     assert np.mean(hits) >= 0.88
     assert np.mean(single) >= 0.88
     assert 0.75 < np.std(errors) < 1.25
-    assert ("up to 30 reports per reporter" in " ".join(facts["caveats"])) == memoised
+    assert ("up to 31 reports per reporter" in " ".join(facts["caveats"])) == memoised
 
 
 def test_several_reports_per_day_and_values_that_change(reader: Reader) -> None:
@@ -88,12 +88,12 @@ def test_several_reports_per_day_and_values_that_change(reader: Reader) -> None:
 
 @pytest.mark.parametrize(
     ("period", "periods", "repeats"),
-    [(86_400, [0, 3], 2), (3600, [0, 1, 23, 24], 2), (7 * 86_400, [0, 1], 10), (36 * 3600, [1], 2)],
+    [(86_400, [0, 3], 4), (3600, [0, 1, 23, 24], 3), (7 * 86_400, [0, 1], 11), (36 * 3600, [1], 3)],
 )
 def test_reports_of_one_device_are_counted_by_day(
     period: int, periods: list[int], repeats: int, reader: Reader
 ) -> None:
-    """Days on which a task of ten days took reports, whatever its period."""
+    """Days on which a task of ten days took reports, whatever its period, and one more: midnight is local."""
     m = dc.local.BitFlip(1, 4, memoised=True)
     task = some_task(m, period=period, opens="2026-01-01T00:00:00Z", closes="2026-01-11T00:00:00Z")
     counts = reports_of(m, 1)
@@ -123,7 +123,7 @@ def test_labels_of_numbered_values_may_be_in_a_public_file(tmp_path: Path, reade
     m = dc.local.DirectResponse(1, 2)
     task = some_task(m, candidates=PublicFile.of("w.txt", b"dog\ncat\n"))
     counts = {day: m.aggregate(m.encode([0] * 60 + [1] * 40, rng=1)) for day in range(2)}
-    plain, named = reader(task, counts), reader(task, counts, candidates=["dog", "cat"])
+    plain, named = reader(task, counts), reader(task, counts, candidates=b"dog\ncat\n")
     assert [one["candidate"] for one in plain["estimates"]] == [0, 1]
     assert "numbered like the labels in 'w.txt'" in plain["caveats"][0]
     for facts in (named, *named["periods"]):
@@ -131,8 +131,10 @@ def test_labels_of_numbered_values_may_be_in_a_public_file(tmp_path: Path, reade
     assert [one["count"] for one in named["estimates"]] == [one["count"] for one in plain["estimates"]]
     assert not any("w.txt" in line for line in named["caveats"])
     assert [one["candidate"] for one in reader(task, counts, candidates=[1])["estimates"]] == [1]
-    with pytest.raises(InvalidArgument, match="one for each of the 2 values"):
-        reader(task, counts, candidates=["dog", "cat", "emu"])
+    with pytest.raises(FormatError, match="its SHA-256 differs"):
+        reader(task, counts, candidates=b"cat\ndog\n")
+    with pytest.raises(FormatError, match="begins with a byte order mark"):
+        PublicFile.of("w.txt", b"\xef\xbb\xbfdog\ncat\n")
     store = open_store(tmp_path / "collected")
     page = dashboard.of_task(store, task.digest)
     store.shut()

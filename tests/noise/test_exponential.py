@@ -158,11 +158,18 @@ def test_pick_of_one_is_that_one():
     assert pick(weigh(np.zeros(1), np.ones(1), 1.0), generator(0)) == 0
 
 
-def test_large_whole_scores_are_subtracted_exactly():
+@pytest.mark.parametrize(
+    "scores",
+    [
+        lambda extra: np.array([2**60 + 128 + extra, 2**60 + 128]),
+        lambda extra: np.array([np.int64(2**60 + 128 + extra), np.int64(2**60 + 128)], dtype=object),
+        lambda extra: np.array([-(2**63) + extra, -(2**63)]),
+        lambda extra: [2**63 + 1024 + extra, 2**63 + 1024, -1],
+        lambda extra: [10**400 + extra, 10**400, np.int8(3)],
+    ],
+)
+def test_large_whole_scores_are_subtracted_exactly(scores):
     """As doubles, 2**60 + 128 and 2**60 + 129 would differ by 256 or by nothing."""
-    picks = [
-        [exponential(np.array([2**60 + 128 + extra, 2**60 + 128]), epsilon=1, span=1, rng=i) for i in range(400)]
-        for extra in (0, 1)
-    ]
+    picks = [[exponential(scores(extra), epsilon=1, span=1, rng=i) for i in range(400)] for extra in (0, 1)]
     assert 150 < np.sum(picks[0]) < 250  # even odds
     assert 70 < np.sum(picks[1]) < 150  # odds e to 1

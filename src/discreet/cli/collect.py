@@ -456,10 +456,10 @@ def estimate(
         # Read before the segments: what is moved meanwhile is in both, and counted once.
         log = {} if segments is None else kept.log_of(found.task.digest)
         counted = None if segments is None else count(found.task, segments, log=log)
-        asked = None
+        asked: Any = None
         if candidates is not None:
             in_a_file = labels_in_a_file(found.task)
-            asked = found.task.named(read_whole(candidates, "candidates")) if in_a_file else read_lines(candidates)
+            asked = read_whole(candidates, "candidates") if in_a_file else read_lines(candidates)
         levels = QUANTILES if quantiles is None else quantiles
         facts = read(kept, found.task.digest, candidates=asked, counts=counted, quantiles=levels)
         if quantiles is not None and "quantiles" not in facts:
@@ -534,6 +534,7 @@ def client(*, task: str, output: Path, url: str | None, data: Path, store: str |
     """
     from discreet.collector import starter
     from discreet.core import write_whole
+    from discreet.local import PublicFile
 
     with _store(data, store) as kept:
         asked = _found(kept, task, data, store).task
@@ -551,6 +552,9 @@ def client(*, task: str, output: Path, url: str | None, data: Path, store: str |
         write_whole(output / name, content)
     yield {"folder": str(output), "files": sorted(made), "task": asked.digest}
     show_files(*(output / name for name in made))
+    if isinstance(asked.candidates, PublicFile):
+        told = f"Copy the task's file {asked.candidates.name!r} into this folder, too: the page reads it."
+        console.print(told, soft_wrap=True, highlight=False)
     line = f"python -m http.server -b 127.0.0.1 -d {shlex.quote(str(output))} 8000"
     console.print(f"To try it while the collector runs: [cyan]{escape(line)}[/]", soft_wrap=True, highlight=False)
     console.print("Then open [cyan]http://127.0.0.1:8000[/] in a browser.")

@@ -125,7 +125,7 @@ def _earlier(facts: Any) -> Iterator[str]:
     examples=("withdraw february.csv --history people.history --account people.account",),
 )
 def withdraw(*, table: Path, history: Path, account: str | None) -> Iterator[Any]:
-    """Take back a table that no one received: it is deleted, and later releases are not checked with it.
+    """Take back a table that no one received: it is deleted, and releases from now on are not checked with it.
 
     Never use it for a table that was handed out: anyone who has it could compare it with the next one. An account keeps
     the entry, with a note that it was withdrawn.

@@ -32,7 +32,9 @@ def starter(task: Task, url: str) -> dict[str, bytes]:
         where = urlsplit("")
     if where.scheme not in ("http", "https") or not where.netloc:
         raise InvalidArgument("--url", url, "the address of a collector", "--url https://collector.example")
-    known = task.candidates if isinstance(task.candidates, tuple) else getattr(task.mechanism, "domain", None)
+    known = task.candidates or getattr(task.mechanism, "domain", None)
+    in_a_file = isinstance(known, PublicFile)
+    known = None if in_a_file else known  # labels that the page reads
     listed = [] if known is None or isinstance(known, int) else list(known)
     asks = hasattr(task.mechanism, "low")
     several = asks and len(np.shape(task.mechanism.low)) == 1  # type: ignore[attr-defined]
@@ -50,15 +52,19 @@ def starter(task: Task, url: str) -> dict[str, bytes]:
     lines = [
         'import { Client, indexedDbStore } from "./discreet.js";',
         "",
+        *([f"const file = await fetch({json.dumps('./' + task.candidates.name)});",
+           'const words = file.ok ? await file.text() : "";', ""] if isinstance(task.candidates, PublicFile) else []),
         "// The page does not trust the collector: it answers this one task, and never spends more than stated here.",
         "const client = new Client({",
         f"  url: {json.dumps(url)},",
         "  store: indexedDbStore(),",
         f"  pins: {{ answer: {json.dumps(task.digest)} }},",
         f"  report: {_amount(report)}, day: {_amount(day)}, life: {_amount(30 * day)},",
-        *([f"  labels: {{ answer: await (await fetch({json.dumps('./' + task.candidates.name)})).text() }},"]
-          if isinstance(task.candidates, PublicFile) else []),
+        *(["  labels: { answer: words },"] if in_a_file else []),
         "});",
+        *(["", f"const listed = words.split(/\\r?\\n|\\r$/).filter(Boolean).slice(0, {_OFFERED});",
+           'document.getElementById("values").append(...listed.map((word) => new Option("", word)));']
+          if in_a_file else []),
     ]  # fmt: skip
     return {
         "index.html": page.encode("utf-8"),

@@ -49,9 +49,9 @@ def read(
         The store with the reports.
     digest : str
         The task.
-    candidates : list, optional
-        The values to estimate; None takes those of the task. If the labels of its numbered values are in a public file:
-        all of them, in the order of the file.
+    candidates : list or bytes, optional
+        The values to estimate; None takes those of the task. If the labels of its numbered values are in a public file,
+        the content of the file shows them.
     counts : mapping, optional
         The counts by period, if they were made elsewhere, such as on Spark; None takes those of the store.
     quantiles : list of float
@@ -78,9 +78,8 @@ def read(
         then = f"{over}: create another task" if ended else "wait for more"
         then = then if moved is None else f"others were moved: add --segments {shlex.quote(moved)}"
         raise TooFewReports(facts["reports"], task.minimum, facts.get("shuffled", {}).get("lost", 0), then)
-    asked, named = values_asked(task, candidates), task
-    if labels_in_a_file(task) and any(isinstance(label, str) for label in asked or ()):
-        asked, named = None, replace(task, candidates=asked)
+    named = replace(task, candidates=task.named(candidates)) if isinstance(candidates, bytes) else task
+    asked = values_asked(named, None if isinstance(candidates, bytes) else candidates)
     figures = _estimated(named, reduce(add, found.values()), asked, quantiles, _repeats(task, found))
     facts |= {key: value for key, value in figures.items() if key not in ("reports", "file")}
     if asked is None and hasattr(task.mechanism, "discover"):  # what was found, followed over time
@@ -231,13 +230,14 @@ def _repeats(task: Task, periods: Iterable[int]) -> int:
     """Return how many reports with the same noise one device may send in some periods, by the task's budget of a day.
 
     Only a memoised d-bit flip needs it. Errors of RAPPOR come from the spread of the reports, with their stored noise.
+    Days are those of the devices: 24 hours of the task are parts of two of them.
     """
     if not (isinstance(task.mechanism, BitFlip) and task.mechanism.memoised):
         return 1
     length = datetime.fromisoformat(task.closes) - datetime.fromisoformat(task.opens)
     ends = [(one * task.period, min((one + 1) * task.period, int(length.total_seconds()))) for one in periods]
     days = {day for start, end in ends for day in range(start // _DAY, -(-end // _DAY))}
-    return max(1, len(days)) * _daily(task)
+    return max(1, len(days | {day + 1 for day in days})) * _daily(task)
 
 
 def _daily(task: Task) -> int:

@@ -15,7 +15,7 @@ from discreet.core.schema import Dialect
 from discreet.engines.opening import open as open_table
 from discreet.engines.tables.encode import arrow_kind
 from discreet.engines.tables.formats.cells import Cells, Labelled
-from discreet.engines.tables.part import is_typed, near_names
+from discreet.engines.tables.part import Part, is_typed, near_names
 from discreet.engines.tables.text_kernels import Field
 from discreet.engines.tables.texts import as_text
 from discreet.engines.writing.shuffled import even_tables
@@ -30,21 +30,28 @@ def texts(path: str | Path, columns: Sequence[str] = (), *, dialect: Dialect | N
     """Yield the named columns in batches, as Arrow text.
 
     ``path`` is a table, a folder or pattern of tables, or a text file (``.txt``) with one value per line; with a
-    dialect, a text file is a table too. ``columns`` may be left out if the file has one column.
+    dialect, a text file is a table too. ``columns`` may be left out if the file has one column. What can be checked
+    without rows is checked at once: the file and its columns.
     """
     if dialect is None and str(path).lower().endswith(_LINES):
         if len(columns) > 1:
             raise SchemaError(f"a text file has one column, not {len(columns)}; use CSV or Parquet for more")
-        batches = _lines(Path(path).expanduser())
+        file = Path(path).expanduser()
+        try:
+            file.stat()
+        except OSError as error:
+            raise _unread(file, error) from None
+        batches = _lines(file)
     else:
-        batches = _table(path, columns, dialect)
+        batches = _read(_parts(path, columns, dialect))
     # Of one size, whatever the file's own: a seeded client must not depend on the kind of file.
     tables = (pa.table(batch, names=list(map(str, range(len(batch))))) for batch in batches)
     even = even_tables(tables, size=BATCH_SIZE)
     return ([column.combine_chunks() for column in table.columns] for table in even if table.num_rows)
 
 
-def _table(path: str | Path, columns: Sequence[str], dialect: Dialect | None) -> Iterator[list[pa.Array]]:
+def _parts(path: str | Path, columns: Sequence[str], dialect: Dialect | None) -> list[tuple[Part, list[int]]]:
+    """Return the files of a table, and the places of the columns in each."""
     source = open_table(str(path), dialect=dialect)
     names = tuple(columns) or source.names
     if not columns and len(names) != 1:
@@ -70,6 +77,10 @@ def _table(path: str | Path, columns: Sequence[str], dialect: Dialect | None) ->
                         f"column {part.names[place]!r} of {part.label} has type {kind}; convert it to text"
                     )
         jobs.append((part, places))
+    return jobs
+
+
+def _read(jobs: list[tuple[Part, list[int]]]) -> Iterator[list[pa.Array]]:
     with Meter(sum(part.size() for part, _ in jobs)) as meter:
         for part, places in jobs:
             for pieces, amount in part.read(places, BATCH_SIZE):
@@ -105,7 +116,11 @@ def _lines(path: Path) -> Iterator[list[pa.Array]]:
             if kept:
                 yield [_split(kept)]
     except OSError as error:
-        raise DataSourceError(f"data: cannot read {str(path)!r} ({error.strerror}); check the path") from None
+        raise _unread(path, error) from None
+
+
+def _unread(path: Path, error: OSError) -> DataSourceError:
+    return DataSourceError(f"data: cannot read {str(path)!r} ({error.strerror}); check the path")
 
 
 def _split(body: bytes) -> pa.Array:

@@ -27,14 +27,13 @@ def task_of(job: Job) -> str | None:
     """Return a digest of the job, without rows; None if the job has a seed."""
     if "seed" in job.parameters:
         return None
-    # Not part of the price: anyone can sample more rows from a release, and write them otherwise.
-    aside = {"account", "explain", "fresh", "overwrite", "n", "sign", *(each.name for each in PAGE)}
+    # Not part of the release: anyone can sample more rows from it, and write them otherwise.
+    aside = {"account", "explain", "fresh", "overwrite", "yes_really", "n", "sign", *(each.name for each in PAGE)}
     aside |= {"csv_dialect"} if job.kind == "synthesize" else set()
     asked = {k: v for k, v in job.parameters.items() if k not in aside}
-    if job.kind == "distinct":  # its schema only says how the file is written
-        declared: Any = repr(job.dialect())
-    else:
-        declared = "" if (domain := job.read_domain()) is None else domain.to_toml()
+    declared = "" if (domain := job.read_domain()) is None else domain.to_toml()
+    if job.kind == "distinct" and declared:  # its schema only says how the file is written
+        declared = repr(job.dialect())
     facts = [job.kind, str(job.table(job.data)), declared, asked]
     # Other groups, or other public tables, make another table.
     named = [*job.parameters.get("hierarchy", {}).values(), *job.parameters.get("tables", {}).values()]

@@ -11,6 +11,7 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -45,7 +46,7 @@ from discreet.core import (
 from discreet.core.budget import Approx, Epsilon, Price, Rho, Wanted, wanted_of
 from discreet.engines.passes import AxisGrids, CellCounts, GridMap, GroupedMarginal, MarginalsPass, RowMap, batch_rows
 from discreet.engines.persons import PersonTable, Weights, check_person
-from discreet.errors import DataSourceError, DiscreetWarning, InvalidArgument, InvalidType, SchemaError
+from discreet.errors import BudgetExceeded, DataSourceError, DiscreetWarning, InvalidArgument, InvalidType, SchemaError
 from discreet.mechanisms import Gate, Moves, law_for
 
 #: Of a central release. Below, noise for a share of the budget would be wider than can be drawn.
@@ -397,7 +398,8 @@ def check_release(
 ) -> None:
     """Check all that `open_release` would of an estimator, against its declared columns: no table is needed.
 
-    Of a domain ``(low, high)`` with two scalars the columns are not known; then all but what depends on them.
+    Of a domain ``(low, high)`` with two scalars the columns are not known; then all but what depends on them. A budget
+    with a δ is refused then if the account could pay for neither kind of noise.
     """
     wanted = wanted_of(model)
     share, public, _ = _shared(wanted, model.random_state, model.n_rows, model.size_share)
@@ -405,8 +407,11 @@ def check_release(
     charged["unit"] = getattr(model.domain, "unit", None)
     width = _declared_width(model.domain)
     if width is None and isinstance(model.domain, tuple):
-        if wanted.rho is None:
-            Gate.check(wanted, **charged)
+        if gaussian is not None and wanted.rho is not None:
+            with suppress(BudgetExceeded):
+                Gate.check(wanted, gaussian=True, **charged)
+                return
+        Gate.check(wanted, **charged)
         return
     declared = as_domain(model.domain, [f"x{i}" for i in range(width or 1)])
     axes = check_columns(declared, select=select, copies=copies)

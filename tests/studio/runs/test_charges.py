@@ -6,12 +6,14 @@ import os
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from discreet.accounts import Account
+from discreet.errors import BudgetExceeded
 from discreet.jobs import Job
 from discreet.studio.runs import Run, Supervisor, child, runs_of
 from discreet.studio.runs.charges import charge_of
@@ -391,6 +393,25 @@ def test_the_price_of_synthetic_rows_is_told_in_the_currency_of_the_account(tmp_
     job.run()
     (entry,) = Account(book.path).entries
     assert told.price == pytest.approx(float(entry.price))
+
+
+@pytest.mark.parametrize("kind", ["synopsis", "cluster"])
+@pytest.mark.parametrize("limit", [{"rho": 0.1, "delta": 1e-9}, {"epsilon": 3}, {"epsilon": 1.2, "delta": 1e-5}])
+@pytest.mark.parametrize("budget", [{"epsilon": 1, "delta": 1e-9}, {"epsilon": 0.4}, {"rho": 0.05, "delta": 1e-9}])
+def test_what_the_account_would_refuse_is_said_before(
+    kind: str, limit: dict[str, float], budget: dict[str, float], tmp_path: Path
+) -> None:
+    """With a δ, the method decides which noise is narrower, and so what is paid."""
+    book = Account.create(tmp_path / "r.account", dataset="people", **limit)
+    (tmp_path / "t.csv").write_text("a,b\n" + "1,1\n2,2\n" * 50)
+    columns = {"a": {"bounds": [0, 3]}, "b": {"bounds": [0, 3]}}
+    output = {"synopsis": {"release": "s.parquet"}, "cluster": {"centers": "c.csv"}}[kind]
+    given = {**budget, "account": str(book.path)} | ({"n_clusters": 2} if kind == "cluster" else {})
+    job = Job(kind, str(tmp_path / "t.csv"), columns, given, output, folder=tmp_path)
+    told = charge_of(job)
+    assert told is not None
+    with pytest.raises(BudgetExceeded) if told.refused else nullcontext():
+        job.run()
 
 
 def test_an_older_copy_of_the_account_does_not_pay_once_more(client: Browser, tmp_path: Path) -> None:

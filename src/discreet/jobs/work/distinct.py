@@ -55,7 +55,7 @@ def run(job: Job) -> JobResult:
 
 def _made(job: Job) -> FlippedBitmap:
     given = job.parameters
-    # Read in batches, after the account was charged.
+    # Rows are read in batches, after the account was charged.
     batches, again = itertools.tee(_read(job, [given[name] for name in ("column", "persons") if name in given]))
     persons = (batch[1] for batch in again) if "persons" in given else None
     stream = noise.generator(given.get("seed"))
@@ -63,15 +63,17 @@ def _made(job: Job) -> FlippedBitmap:
 
 
 def _read(job: Job, wanted: list[str]) -> Iterator[list[pa.Array]]:
-    """Yield batches of columns as text, without declared missing values."""
+    """Return batches of columns as text, without declared missing values."""
     dialect = job.dialect()
+    batches = texts(job.table(job.data), wanted, dialect=dialect)
     marks = pa.array([] if dialect is None else list(dialect.missing), pa.large_string())
-    for batch in texts(job.table(job.data), wanted, dialect=dialect):
-        if len(marks):  # no text is decoded, so that none can fail
-            batch = [
-                pc.if_else(pc.is_in(pc.ascii_trim_whitespace(part), value_set=marks), None, part) for part in batch
-            ]
-        yield batch
+    if not len(marks):
+        return batches
+    # No text is decoded, so that none can fail.
+    return (
+        [pc.if_else(pc.is_in(pc.ascii_trim_whitespace(part), value_set=marks), None, part) for part in batch]
+        for batch in batches
+    )
 
 
 def _overlap(job: Job) -> JobResult:

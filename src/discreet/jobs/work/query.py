@@ -11,8 +11,8 @@ from discreet.engines import check_target, write_table
 from discreet.engines.tables import format_facts
 from discreet.engines.writing import declared_type
 from discreet.jobs.charging import PaidTable, account_of, repeated, standing
-from discreet.jobs.declare import confirmed
 from discreet.jobs.job import Job, JobResult
+from discreet.jobs.options import SURE
 from discreet.jobs.work.files import finish
 from discreet.synopses import QuerySession
 
@@ -67,8 +67,12 @@ def check(job: Job) -> None:
         check_target(job.places()["table"], promised=True)
     if job.schema is not None:
         plan: Any = _session(job, None).explain(job.parameters["query"], **_asked(job))
-        if "error" in job.parameters and not job.parameters.get("explain"):
-            confirmed(job.declared, {**job.parameters, "epsilon": plan.epsilon})
+        given = job.parameters
+        confirmed = given.get("explain") or given.get("yes_really")
+        if "error" in given and plan.epsilon > SURE and not confirmed and repeated(job) is None:
+            means = f"it needs epsilon {plan.epsilon:.4g}, and more than {SURE} hardly protects anyone"
+            expected = f"larger unless it is confirmed: {means}"
+            raise job.declared.wrong("error", given["error"], expected, ("yes_really", True))
 
 
 def _figures(earlier: PaidTable) -> Any:

@@ -76,7 +76,7 @@ class Client:
     Neighbours: any two histories of values of one device. Each report costs ``task.epsilon`` by the task's mechanism
     and is charged before it is made. Charges add up (basic composition over all tasks and days), so everything a device
     ever sends costs at most ``life``, and the reports of one day at most ``day``. A memoised d-bit flip has d + 1
-    responses: the life of the device is charged for its first d + 1 reports, and so is every day. For stored responses
+    responses: its days are charged for every report, the life of the device for the first d + 1. For stored responses
     this holds given which reports of a question use the same one: no ε covers that a value changed (`BitFlip`,
     `Rappor`). Every question has its own stored responses. A refusal depends on counts of reports and on days only,
     never on a value. *When* a device reports is not covered.
@@ -193,8 +193,7 @@ class Client:
             raise DataSourceError(f"{_MOST_WAITING} reports wait already; send them first")
         made = state.tasks[task.digest]["reports"]
         today = max(now.date().isoformat(), state.day)
-        spent = Fraction(0) if today != state.day else state.spent_today(task.digest)
-        of_day, of_life = self._prices(task, made, spent)
+        of_day, of_life = self._prices(task, made)
         self._check(question, task, of_day, of_life, new_day=today != state.day)
         body = device.report(value, ByteCoins(), state.memo(question))
         with self._file.change() as changed:
@@ -209,15 +208,15 @@ class Client:
         now = self._clock()
         return now.replace(year=min(max(now.year, 2), 9998))
 
-    def _prices(self, task: Task, made: int, spent: Fraction) -> tuple[Fraction, Fraction]:
+    def _prices(self, task: Task, made: int) -> tuple[Fraction, Fraction]:
         """Return what the next report costs its day and the life of the device. Neither depends on the value.
 
-        All d + 1 stored responses of a memoised d-bit flip are paid for after d + 1 reports. Which of them were sent
-        depends on the values, so reports of another day may be the first to show some: a day pays for itself.
+        A life that paid for d + 1 reports of a memoised d-bit flip has paid for all its responses. Which of them were
+        sent depends on the values, so a day pays for all its reports. That also bounds how often their noise counts.
         """
         m, price = task.mechanism, Fraction(task.epsilon.exact)  # type: ignore[attr-defined]
         if isinstance(m, BitFlip) and m.memoised:
-            return price * (spent < price * (m.bits + 1)), price * (made <= m.bits)
+            return price, price * (made <= m.bits)
         return price, price
 
     def _check(self, question: str, task: Task, of_day: Fraction, of_life: Fraction, *, new_day: bool) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
+from codecs import BOM_UTF8
 from dataclasses import MISSING, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -55,6 +56,8 @@ class PublicFile:
     @classmethod
     def of(cls, name: str, content: bytes) -> PublicFile:
         """Describe a file by its content."""
+        if content.startswith(BOM_UTF8):
+            raise FormatError(f"{name!r} begins with a byte order mark, part of its first label; save it without one")
         return cls(name, hashlib.sha256(content).hexdigest())
 
     def labels(self, content: bytes) -> tuple[str, ...]:

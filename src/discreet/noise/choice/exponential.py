@@ -9,7 +9,8 @@ is drawn with its true probability up to a factor e^(±2η), η = 3000 * 2^-53. 
 
 import math
 from fractions import Fraction
-from typing import TypeAlias
+from numbers import Integral
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,8 @@ CLAMP = 700.0
 #: How far a log-weight may be off. Three roundings of a number up to 700, an exponential, a product, and five
 #: roundings on each of at most 64 levels of the tree: 2100 + 10 + 320 < 3000 units of 2^-53. Public: no row enters.
 ETA = Fraction(3000, 2**53)
+#: Whole numbers that differ by more count as this far apart: a double can hold it.
+_LARGEST = 2**1023
 #: Larger budgets run as this one (and cost what was asked); it keeps every rate a finite double.
 LARGEST_EPSILON = Fraction(2**100)
 
@@ -41,7 +44,8 @@ def exponential(
     ----------
     scores : array of float, shape (n,)
         The score of each outcome, higher is better. NaN counts as the lowest score, infinity as the largest finite
-        number. Whole numbers of 64 bits are taken exactly, anything else as doubles; ``span`` must hold for these.
+        number. Whole numbers are taken exactly if all scores are such, anything else as doubles; ``span`` must hold for
+        these.
     epsilon : float
         Budget of the choice. ``math.inf`` chooses uniformly among the best outcomes, without privacy.
     span : float
@@ -77,21 +81,36 @@ def exponential(
     sizes = np.clip(np.nan_to_num(sizes), 0, 2.0**62)
     if not sizes.any():
         raise InvalidArgument("counts", "zeros only", "the sizes of groups of a non-empty range", "counts=None")
-    try:
-        whole = np.asarray(scores)
-    except (ValueError, OverflowError):  # a list of odd things
-        whole = values
-    if whole.dtype.kind == "O" and all(isinstance(each, int) and abs(each) < 2**63 for each in whole):
-        whole = whole.astype(np.int64)
-    if whole.dtype.kind in "iu":
-        # Whole numbers are subtracted as such (modulo 2^64, hence exactly): large ones would be rounded as doubles.
+    whole = _whole(scores)
+    if whole is not None:
         top = whole[sizes > 0].max()
-        losses = np.where(whole < top, top.astype(np.uint64) - whole.astype(np.uint64), 0).astype(np.float64)
+        below = np.where(whole < top, whole, top)
+        if whole.dtype == object:
+            losses = np.minimum(top - below, _LARGEST).astype(np.float64)
+        else:  # modulo 2^64, hence exactly
+            losses = (top.astype(np.uint64) - below.astype(np.uint64)).astype(np.float64)
     else:
         values = np.nan_to_num(values, nan=-np.finfo(float).max)
         with np.errstate(over="ignore"):
             losses = np.minimum(np.maximum(values[sizes > 0].max() - values, 0.0), np.finfo(float).max)
     return pick(weigh(losses, sizes, rate(budget, width)), generator(rng))
+
+
+def _whole(scores: Any) -> AnyArray | None:
+    """Return scores as whole numbers if all are: large ones would be rounded as doubles, and differ by too much."""
+    try:
+        array = np.asarray(scores)
+    except (ValueError, OverflowError):  # a list of odd things
+        return None
+    if array.dtype.kind in "iu":
+        return array
+    if isinstance(scores, np.ndarray) and array.dtype != object:
+        return None
+    listed = scores if isinstance(scores, (list, tuple)) else array
+    # NumPy calls a duration an integer.
+    if not all(isinstance(each, Integral) and not isinstance(each, np.timedelta64) for each in listed):
+        return None
+    return np.array([int(each) for each in listed], dtype=object)
 
 
 def rate(epsilon: checks.Exact, span: Fraction, eta: Fraction = ETA, *, fix: str = "epsilon=0.1") -> float:

@@ -6,15 +6,15 @@ hold. The price that is shown is the most that will be reserved.
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
 
 from discreet.accounts import Account, Entry
 from discreet.core import Exact, checks
 from discreet.core.budget import epsilon_to_zcdp, zcdp_to_epsilon
-from discreet.errors import DiscreetError
+from discreet.errors import BudgetExceeded, DiscreetError, SchemaError
 from discreet.jobs import Job
 from discreet.studio.runs.run import Run, has_price, runs_of
 from discreet.studio.workspace import Workspace
@@ -40,24 +40,24 @@ def charge_of(job: Job) -> Charge | None:
     account = Account(job.place(job.parameters["account"]))
     pure, rho, delta = _wanted(job)
     sure = job.kind == "synthesize"  # whose steps are always paid in ρ
-    price, unit = _most(pure, rho, delta, account.currency, sure=sure), job.read_domain().unit
-    wide: list[dict[str, Any]] = [] if rho is None else [{"rho": rho, "delta": delta}]
-    possible = wide if wide and (sure or "rho" in job.parameters) else [{"epsilon": pure}, *wide]
-    refusals = [_refusal(account, job.kind, unit=unit, **each) for each in possible]
-    refused = "" if "" in refusals else refusals[0]
+    price = _most(pure, rho, delta, account.currency, sure=sure)
     left = account.remaining
     after = max(float(left.exact - price), 0.0) if isinstance(price, Fraction) else 0.0
     total = float(account.total)
     share = float(delta) if account.currency == "epsilon" else 0.0
     known = account.dataset, account.currency
-    return Charge(*known, float(price), share, worth(float(left), total), worth(after, total), total, refused)
+    return Charge(*known, float(price), share, worth(float(left), total), worth(after, total), total, _refusal(job))
 
 
-def _refusal(account: Account, kind: str, **price: Any) -> str:
-    try:
-        account.check(kind, **price)
-    except DiscreetError as error:
-        return str(error)
+def _refusal(job: Job) -> str:
+    with TemporaryDirectory() as place:  # the folder of a run is made when it starts
+        here = replace(job, outputs={name: str(Path(place, Path(path).name)) for name, path in job.outputs.items()})
+        try:
+            here.check()  # the method knows which noise it would pay for
+        except (BudgetExceeded, SchemaError) as error:
+            return str(error)
+        except DiscreetError:
+            pass  # not the account's
     return ""
 
 

@@ -803,10 +803,8 @@ export class Client {
       if (local > state.day) Object.assign(state, { day: local, today: {} });
       const spent = (name) => amount(state.today[name] ?? 0);
       const all = keys(state.today).map(spent).reduce(plus, [0n, 1n]);
-      // A memoised d-bit flip has d + 1 stored responses: that is what its life pays for, and every day by itself.
-      const price = amount(task.epsilon), most = device.m.memoised ? device.m.bits + 1 : Infinity;
-      const paid = (reports) => reports >= most ? [0n, 1n] : price;
-      const [x, y] = spent(digest), ofDay = paid(small((x * price[1]) / (y * price[0]))), ofLife = paid(made);
+      // A memoised d-bit flip has d + 1 stored responses: that is what its life pays for. A day pays for every report.
+      const ofDay = amount(task.epsilon), ofLife = device.m.memoised && made > device.m.bits ? [0n, 1n] : ofDay;
       for (const [limit, used, price, where] of [
         [amount(task.per_day), spent(digest), ofDay, "today here"],
         [this.ceilings.day, all, ofDay, "today"],
@@ -912,7 +910,7 @@ export class Client {
       refuse(`needs ${listed.file}`);
     // Before anything is charged: a key of low order hides nothing, and an old browser cannot seal.
     if (task.shuffle) await seal(task.shuffle, digest, utf8("")).catch(() => refuse("cannot be sealed here"));
-    const device = new Device(task, content?.split(/\r?\n/).filter(Boolean));
+    const device = new Device(task, content?.split(/\r?\n|\r$/).filter(Boolean));
     // Two batches must fit into a request; a larger one is never forwarded.
     if (task.shuffle?.batch > 2 ** 23 / (65 + (await device.report(null, new Coins(), random(32))).length))
       refuse("asks for too large a batch");
