@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from second_reader import reading, released
 from second_reader.reading import Case, Objections, people_hidden
-from second_reader.released import ends, escaped, no_metadata, read_table, sealed
+from second_reader.released import ends, escaped, in_random_order, no_metadata, read_table, sealed
 
 _QUASI = ("age", "pay", "town")
 
@@ -294,9 +294,9 @@ def _readable(case: Case) -> bool:
 
 def _people(case: Case, rows: list[dict[str, Any]]) -> Objections:
     facts, table = case.facts, read_table(case)
-    if table.num_rows >= 30 and facts["order"] == "shuffled":
+    if table.num_rows >= 30:
         first = [re.search(r"-?[\d.]+", str(text)) for text in table["age"].to_pylist()]
-        yield from _shuffled(np.array([float(m[0]) if m else 0.0 for m in first]))
+        yield from in_random_order(case, np.array([float(m[0]) if m else 0.0 for m in first]))
     if not _readable(case):
         return
     own, printed = _cells(case, rows)
@@ -313,17 +313,6 @@ def _people(case: Case, rows: list[dict[str, Any]]) -> Objections:
     if least < facts["required"]["k"]:
         yield f"a group of {least} people"
     yield from _sensitive(case, rows, own)
-
-
-def _shuffled(values: Any) -> Objections:
-    """Input rows rise in this column; equal values share a rank. By chance, one table in 10^8 is called sorted."""
-    _, place, often = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(often) - (often - 1) / 2)[place]
-    if ranks.std() == 0:
-        return
-    sign = np.corrcoef(ranks, np.arange(len(ranks)))[0, 1] * math.sqrt(len(ranks) - 1)
-    if sign > 5.8:
-        yield f"the rows are called shuffled, and rise by {sign:.1f} standard deviations"
 
 
 def _sensitive(case: Case, rows: list[dict[str, Any]], own: list[Any]) -> Objections:
