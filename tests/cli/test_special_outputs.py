@@ -274,6 +274,7 @@ def test_no_other_line_of_the_package_puts_a_file_into_its_place() -> None:
     assert {name for name in found if "rename_columns" not in name} <= own
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--json",)])
 def test_a_reader_that_leaves_early_changes_no_verdict(place: Path, more: tuple[str, ...]) -> None:
     def code(*words: Any, read: bool = False) -> int:

@@ -102,6 +102,7 @@ def test_reports_of_one_device_are_counted_by_day(
     assert [one["std_error"] for one in facts["estimates"]] == pytest.approx(np.sqrt(repeats) * independent)
 
 
+@pytest.mark.slow
 def test_rappor_measures_its_stored_noise(reader: Reader) -> None:
     """Permanent bits of 1000 devices for 30 days: errors come from the spread of the bits, so they need no factor."""
     hits, errors = [], []

