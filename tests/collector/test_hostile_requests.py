@@ -259,6 +259,7 @@ def test_connections_that_send_nothing_are_closed(tmp_path: Path) -> None:
     assert set(answers.values()) == {b""}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux closes connections that take no bytes")
 def test_a_device_that_does_not_read_its_answers_is_let_go(tmp_path: Path) -> None:
     asked = f"GET /v1/tasks/{TASK.digest} HTTP/1.1\r\nHost: x\r\n\r\n".encode()

@@ -331,7 +331,9 @@ def closed(place: Path, task: Task) -> None:
     store.shut()
 
 
-@pytest.mark.parametrize("later", [3, pytest.param(0, marks=pytest.mark.slow)], ids=["a batch fills", "no batch fills"])
+@pytest.mark.parametrize(
+    "later", [pytest.param(3, id="a batch fills"), pytest.param(0, id="no batch fills", marks=pytest.mark.slow)]
+)
 def test_a_task_that_was_closed_costs_what_waits_and_says_so(tmp_path: Path, later: int) -> None:
     """Every report that the shuffler acknowledged is counted, or stated as lost; later ones are refused."""
     task = mixed_task(tmp_path, minimum=1, longest_wait=86_400 if later else 2)

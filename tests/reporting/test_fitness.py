@@ -97,7 +97,9 @@ def of_noise(seed: int, epsilon: float = 2.0) -> tuple[Fitness, Any]:
 
 @pytest.mark.parametrize("seeds", [FEW, pytest.param(SEEDS, marks=pytest.mark.slow)], ids=["few", "many"])
 @pytest.mark.parametrize(
-    "release", [pytest.param(of_marginals, marks=pytest.mark.slow), of_grid, of_cells, of_noise], ids=lambda f: f.__name__
+    "release",
+    [pytest.param(of_marginals, marks=pytest.mark.slow), of_grid, of_cells, of_noise],
+    ids=lambda f: f.__name__,
 )
 def test_the_stated_error_covers_the_true_one(release: Any, seeds: range) -> None:
     """In every run, the stated mean error is above the true mean error, and of all errors nine of ten are.
@@ -116,6 +118,7 @@ def test_the_stated_error_covers_the_true_one(release: Any, seeds: range) -> Non
     assert np.mean(held) >= 0.85
 
 
+@pytest.mark.slow
 def test_less_noise_makes_a_better_line() -> None:
     table, domain = hospital(1)
     few = domain.select(["age", "ward", "stay"])

@@ -179,6 +179,7 @@ def wide_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_a_model_of_200_columns_has_a_page_to_read(wide_release: Path) -> None:
     begin = time.process_time()
     page = report_page(report_facts(wide_release))
@@ -211,6 +212,7 @@ def test_synthetic_rows_are_called_that_and_the_target_has_a_chart(tmp_path: Pat
     assert "<figcaption>ill" in page
 
 
+@pytest.mark.slow
 def test_intervals_of_a_model_hold_its_own_error_and_no_plane_was_counted(wide_release: Path) -> None:
     release = report_facts(wide_release)["release"]
     assert release["plane"] is None

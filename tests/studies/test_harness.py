@@ -230,6 +230,7 @@ def test_width_makes_narrower_cells_than_the_median() -> None:
     assert widths[0] < 0.9 * widths[1]
 
 
+@pytest.mark.slow
 def test_supervised_listens_to_the_label_where_that_foretells_it() -> None:
     rng = np.random.default_rng(3)
     X = rng.random((1000, 5))

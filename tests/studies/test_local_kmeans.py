@@ -92,6 +92,7 @@ def test_many_devices_find_mixed_clusters() -> None:
     assert np.abs(centers - truth[order]).max() < 0.06
 
 
+@pytest.mark.slow
 def test_every_method_gives_centres_of_the_rows_it_was_given() -> None:
     for name in ("round", "mixed"):
         made = rows(name, 800, 2, 3)

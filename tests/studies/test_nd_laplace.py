@@ -172,6 +172,7 @@ def test_a_rise_over_columns_is_reproduced_only_if_the_right_noise_shows_it() ->
     assert next(f for f in findings(rises) if f.figure == name).verdict == REPRODUCED
 
 
+@pytest.mark.slow
 def test_every_part_can_be_measured_and_is_drawn_from_its_seed() -> None:
     seen: dict[str, dict[str, float]] = {}
     for setting in settings(True):

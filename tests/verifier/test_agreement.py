@@ -82,6 +82,7 @@ def test_the_releases_of_the_page_get_their_codes(tmp_path: Path) -> None:
         assert independent().main(words) == release["code"]
 
 
+@pytest.mark.slow
 def test_both_agree_on_random_damages(bases: list[Base], tmp_path: Path) -> None:
     """The same on 10,000 cases: `python tests/verifier/agreement.py 10000`."""
     for i in range(40):

@@ -231,6 +231,7 @@ def growth(path, rows):
     return int(done.stdout)
 
 
+@pytest.mark.slow
 def test_a_parquet_file_is_counted_in_much_less_memory_than_it_holds(tmp_path):
     assert growth(tmp_path / "p.parquet", 4 * 10**6) < 4 * 10**6 * 16 / 2
 

@@ -51,6 +51,7 @@ def test_law_of_a_pool(epsilon: float) -> None:
     laws.check_sampler(m, "cat", draws=60_000)
 
 
+@pytest.mark.slow
 def test_a_pool_is_unbiased_over_keys_and_has_the_stated_variance() -> None:
     """K' = 20, g = 8, ε = 2 of the spec's C.6: 9,879 for f = 150. Mean within 4 errors, variance within 15 %."""
     truth = np.array([900, 500, 300, 150, 100, 50])

@@ -236,6 +236,7 @@ def test_noise_floor_of_the_published_setting() -> None:
 # ---- discovery
 
 
+@pytest.mark.slow
 def test_both_find_the_loan_words() -> None:
     words = datasets.anglicisms(50_000, random_state=2)
     truth = dict(zip(*np.unique(words.to_numpy(zero_copy_only=False), return_counts=True), strict=True))

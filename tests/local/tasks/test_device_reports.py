@@ -198,15 +198,15 @@ def test_a_memo_says_the_same_on_the_device_as_in_a_column(m: Any) -> None:
 @pytest.mark.parametrize("labels", [[-2, -1, 0, 1, 2], ["-1", "0", "1"], ["a", -1]])
 @pytest.mark.parametrize("memoised", [False, True])
 def test_no_label_is_held_by_a_device_with_an_undeclared_value(labels: list[Any], memoised: bool) -> None:
-    """Reports of 400 devices without a value add nothing to any count; seeded, a false alarm in 1e6 seeds."""
+    """Reports of 200 devices without a value add nothing to any count; seeded, a false alarm in 1e6 seeds."""
     m = dc.local.BitFlip(4, labels, bits=len(labels), memoised=memoised)
     device, coins, rows = Device(task_of(m)), ByteCoins(rng=1), []
-    for memo in (dc.local.Memo(dc.noise.generator(i).bytes(32).tobytes()) for i in range(400)):
+    for memo in (dc.local.Memo(dc.noise.generator(i).bytes(32).tobytes()) for i in range(200)):
         rows.append(device.report(None, coins, memo))
         if memoised:
             assert m.encode([None], users=["device"], memo=memo).rows.tobytes() == rows[-1]
             assert {device.report(value, coins, memo) for value in (3, "-3", True, 0.5)} == {rows[-1]}
-    found = m.estimate(m.aggregate(np.frombuffer(b"".join(rows), np.uint8).reshape(400, -1)))
+    found = m.estimate(m.aggregate(np.frombuffer(b"".join(rows), np.uint8).reshape(200, -1)))
     assert np.all(np.abs(found.count) < 5.5 * found.std_error)
 
 

@@ -263,6 +263,7 @@ def test_a_tree_that_grows_beyond_its_memory_stops_and_says_where():
         assert tight.n_leaves < free.n_leaves
 
 
+@pytest.mark.slow
 def test_what_is_asked_of_a_wide_release_takes_little_more_than_the_release():
     domain = domain_of(200, "mixed")
     made = dc.TreeSynopsis(1.0, domain, n_rows=300, random_state=0).fit(rows_of(domain)).synopsis_
