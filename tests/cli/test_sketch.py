@@ -13,6 +13,7 @@ import pytest
 
 from command_line import output, run
 from discreet.accounts import Account
+from discreet.engines import texts
 from discreet.errors import BudgetExceeded, DataSourceError, DiscreetError, InvalidArgument, SchemaError
 from discreet.local import Counts, FlippedBitmap, HadamardSketch, Reports
 
@@ -301,13 +302,29 @@ def test_a_bitmap_is_charged_to_an_account_and_refused_when_it_is_empty(words: P
         sketch("distinct", words, *paid, "--buckets", 64)
     assert float(Account(account.path).remaining) == 0.25
     (tmp_path / "b.bin").unlink()
-    for lost in (tmp_path / "other.txt", tmp_path / "other.csv"):
-        with pytest.raises(DataSourceError, match="other"):
+    (tmp_path / "folder.txt").mkdir()
+    for lost in (tmp_path / "other.txt", tmp_path / "other.csv", tmp_path / "folder.txt"):
+        with pytest.raises(DataSourceError, match="other|folder"):
             sketch("distinct", lost, "--epsilon", 0.1, *paid[2:])
+    (tmp_path / "t.csv").write_text("word;n\ncat;1\n")
+    (tmp_path / "t.toml").write_text('[source]\ndelimiter = ";"\n[columns.word]\n[columns.n]\n')
+    written = (tmp_path / "t.csv", "--column", "word", "--schema", tmp_path / "t.toml", "--epsilon", 0.1, *paid[2:])
+    for repeated in (False, True):  # its columns need not be declared
+        assert figures("distinct", *written)["account"].get("repeated", False) == repeated
+    Path(tmp_path / "b.bin").unlink()
     (tmp_path / "t.csv").write_text("word\ncat\n")
     with pytest.raises(SchemaError, match="no column 'wrod'"):
         sketch("distinct", tmp_path / "t.csv", "--column", "wrod", "--epsilon", 0.1, *paid[2:])
-    assert float(Account(account.path).remaining) == 0.25, "nothing is charged for what cannot be read"
+    assert float(Account(account.path).remaining) == 0.15, "nothing is charged for what cannot be read"
     with pytest.raises(BudgetExceeded):
         sketch("distinct", words, *paid)
     assert not (tmp_path / "b.bin").exists()
+
+
+@pytest.mark.parametrize("content", [b"cat\ndog\n", b"a\n", b"a", b""])
+def test_a_byte_order_mark_is_no_part_of_the_first_value(content: bytes, tmp_path: Path) -> None:
+    for name, mark in (("plain.txt", b""), ("marked.txt", b"\xef\xbb\xbf")):
+        (tmp_path / name).write_bytes(mark + content)
+    plain, marked = ([batch[0].to_pylist() for batch in texts(tmp_path / f"{n}.txt")] for n in ("plain", "marked"))
+    assert marked == plain
+    assert sum(plain, []) == content.decode().split()

@@ -129,6 +129,10 @@ def test_a_number_too_dear_for_the_application_is_refused(running: Collector, tm
 
 def test_the_page_of_a_task_about_numbers_asks_for_numbers() -> None:
     assert b'type="number"' in starter(LATENCY, "http://127.0.0.1:1")["index.html"]
+    hashed = some_task(dc.local.LocalHashing(3, candidates=5), name="hashed")
+    assert b'type="number"' in starter(hashed, "http://127.0.0.1:1")["index.html"]
+    odd = some_task(dc.local.DirectResponse(1, 2), candidates=dc.local.PublicFile.of("a #2?.txt", b"x\ny\n"))
+    assert b'fetch("./a%20%232%3F.txt")' in starter(odd, "http://127.0.0.1:1")["app.js"]
     several = starter(MEANS, "http://127.0.0.1:1")["index.html"]
     assert b'data-several="1"' in several
     assert b'type="number"' not in several

@@ -88,12 +88,12 @@ def test_several_reports_per_day_and_values_that_change(reader: Reader) -> None:
 
 @pytest.mark.parametrize(
     ("period", "periods", "repeats"),
-    [(86_400, [0, 3], 4), (3600, [0, 1, 23, 24], 3), (7 * 86_400, [0, 1], 11), (36 * 3600, [1], 3)],
+    [(86_400, [0, 3], 5), (86_400, [3], 5), (3600, [0, 1, 23, 24], 3), (7 * 86_400, [0, 1], 11), (36 * 3600, [1], 4)],
 )
 def test_reports_of_one_device_are_counted_by_day(
     period: int, periods: list[int], repeats: int, reader: Reader
 ) -> None:
-    """Days on which a task of ten days took reports, whatever its period, and one more: midnight is local."""
+    """Days of a task of ten days until the last report came, and one more: midnight is local."""
     m = dc.local.BitFlip(1, 4, memoised=True)
     task = some_task(m, period=period, opens="2026-01-01T00:00:00Z", closes="2026-01-11T00:00:00Z")
     counts = reports_of(m, 1)

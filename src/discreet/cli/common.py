@@ -146,7 +146,7 @@ def show_result(show: Callable[[Any], None], result: Any, as_json: bool) -> None
             echo(result.figures if result.printed is None else result.printed)
         elif all(open_number(path) != 1 for path in result.files.values()):  # a page on standard output stays alone
             show(result)
-            if result.job.releases:
+            if result.job.releases and not result.job.parameters.get("explain"):
                 show_account(result.figures)
             if told := result.figures.get("fitness"):
                 console.print(f"[bold]Good for.[/] {escape(told['line'])}", highlight=False)

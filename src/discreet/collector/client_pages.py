@@ -4,7 +4,8 @@ import json
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from importlib.resources import files
-from urllib.parse import urlsplit
+from typing import Any
+from urllib.parse import quote, urlsplit
 
 import numpy as np
 
@@ -32,7 +33,8 @@ def starter(task: Task, url: str) -> dict[str, bytes]:
         where = urlsplit("")
     if where.scheme not in ("http", "https") or not where.netloc:
         raise InvalidArgument("--url", url, "the address of a collector", "--url https://collector.example")
-    known = task.candidates or getattr(task.mechanism, "domain", None)
+    m: Any = task.mechanism
+    known = task.candidates or getattr(m, "domain", None) or getattr(m, "candidates", None)
     in_a_file = isinstance(known, PublicFile)
     known = None if in_a_file else known  # labels that the page reads
     listed = [] if known is None or isinstance(known, int) else list(known)
@@ -52,7 +54,7 @@ def starter(task: Task, url: str) -> dict[str, bytes]:
     lines = [
         'import { Client, indexedDbStore } from "./discreet.js";',
         "",
-        *([f"const file = await fetch({json.dumps('./' + task.candidates.name)});",
+        *([f"const file = await fetch({json.dumps('./' + quote(task.candidates.name))});",
            'const words = file.ok ? await file.text() : "";', ""] if isinstance(task.candidates, PublicFile) else []),
         "// The page does not trust the collector: it answers this one task, and never spends more than stated here.",
         "const client = new Client({",
@@ -64,7 +66,7 @@ def starter(task: Task, url: str) -> dict[str, bytes]:
         "});",
         *(["", f"const listed = words.split(/\\r?\\n|\\r$/).filter(Boolean).slice(0, {_OFFERED});",
            'document.getElementById("values").append(...listed.map((word) => new Option("", word)));']
-          if in_a_file else []),
+          if in_a_file and not several else []),
     ]  # fmt: skip
     return {
         "index.html": page.encode("utf-8"),

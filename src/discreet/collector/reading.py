@@ -5,7 +5,7 @@ reports.
 """
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -80,7 +80,7 @@ def read(
         raise TooFewReports(facts["reports"], task.minimum, facts.get("shuffled", {}).get("lost", 0), then)
     named = replace(task, candidates=task.named(candidates)) if isinstance(candidates, bytes) else task
     asked = values_asked(named, None if isinstance(candidates, bytes) else candidates)
-    figures = _estimated(named, reduce(add, found.values()), asked, quantiles, _repeats(task, found))
+    figures = _estimated(named, reduce(add, found.values()), asked, quantiles, _repeats(task, 0, max(found, default=0)))
     facts |= {key: value for key, value in figures.items() if key not in ("reports", "file")}
     if asked is None and hasattr(task.mechanism, "discover"):  # what was found, followed over time
         asked = [one["candidate"] for one in figures["estimates"]]
@@ -88,7 +88,7 @@ def read(
         if one["enough"]:
             now = figures  # a single period is the total: the same reports have the same intervals
             if len(found) > 1:
-                repeats = _repeats(task, [one["period"]])
+                repeats = _repeats(task, one["period"], one["period"])
                 now = _estimated(named, found[one["period"]], asked, quantiles, repeats, replicates=_FEW)
             one |= {key: now[key] for key in _BY_PERIOD if key in now}
     facts["liars"] = None
@@ -226,8 +226,10 @@ def labels_in_a_file(task: Task) -> bool:
     return _numbered(task) and isinstance(task.candidates, PublicFile)
 
 
-def _repeats(task: Task, periods: Iterable[int]) -> int:
-    """Return how many reports with the same noise one device may send in some periods, by the task's budget of a day.
+def _repeats(task: Task, first: int, last: int) -> int:
+    """Return how many reports with the same noise one device may make in some periods, by the task's budget of a day.
+
+    A total counts from the opening on, as reports may come late. A single period has more if many come late to it.
 
     Only a memoised d-bit flip needs it. Errors of RAPPOR come from the spread of the reports, with their stored noise.
     Days are those of the devices: 24 hours of the task are parts of two of them.
@@ -235,9 +237,8 @@ def _repeats(task: Task, periods: Iterable[int]) -> int:
     if not (isinstance(task.mechanism, BitFlip) and task.mechanism.memoised):
         return 1
     length = datetime.fromisoformat(task.closes) - datetime.fromisoformat(task.opens)
-    ends = [(one * task.period, min((one + 1) * task.period, int(length.total_seconds()))) for one in periods]
-    days = {day for start, end in ends for day in range(start // _DAY, -(-end // _DAY))}
-    return max(1, len(days | {day + 1 for day in days})) * _daily(task)
+    start, end = first * task.period, min((last + 1) * task.period, int(length.total_seconds()))
+    return (1 + max(1, -(-end // _DAY) - start // _DAY)) * _daily(task)
 
 
 def _daily(task: Task) -> int:

@@ -4,6 +4,7 @@ A value of any type is read as its text, so the same values give the same report
 an error.
 """
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,8 @@ def texts(path: str | Path, columns: Sequence[str] = (), *, dialect: Dialect | N
             raise SchemaError(f"a text file has one column, not {len(columns)}; use CSV or Parquet for more")
         file = Path(path).expanduser()
         try:
-            file.stat()
+            if not file.is_fifo():  # which may be opened once
+                file.open("rb").close()
         except OSError as error:
             raise _unread(file, error) from None
         batches = _lines(file)
@@ -106,7 +108,7 @@ def _as_text(piece: Any) -> pa.Array:
 def _lines(path: Path) -> Iterator[list[pa.Array]]:
     try:
         with path.open("rb") as file, Meter(path.stat().st_size) as meter:
-            kept = b""
+            kept = file.read(len(BOM_UTF8)).removeprefix(BOM_UTF8)
             while block := file.read(_BLOCK):
                 body, newline, kept_next = (kept + block).rpartition(b"\n")
                 kept = kept_next

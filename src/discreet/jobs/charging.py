@@ -31,9 +31,10 @@ def task_of(job: Job) -> str | None:
     aside = {"account", "explain", "fresh", "overwrite", "yes_really", "n", "sign", *(each.name for each in PAGE)}
     aside |= {"csv_dialect"} if job.kind == "synthesize" else set()
     asked = {k: v for k, v in job.parameters.items() if k not in aside}
-    declared = "" if (domain := job.read_domain()) is None else domain.to_toml()
-    if job.kind == "distinct" and declared:  # its schema only says how the file is written
-        declared = repr(job.dialect())
+    if job.kind == "distinct":  # its schema only says how the file is written, and need not declare columns
+        declared = "" if job.schema is None else repr(job.dialect())
+    else:
+        declared = "" if (domain := job.read_domain()) is None else domain.to_toml()
     facts = [job.kind, str(job.table(job.data)), declared, asked]
     # Other groups, or other public tables, make another table.
     named = [*job.parameters.get("hierarchy", {}).values(), *job.parameters.get("tables", {}).values()]

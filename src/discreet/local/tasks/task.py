@@ -62,8 +62,10 @@ class PublicFile:
 
     def labels(self, content: bytes) -> tuple[str, ...]:
         """Read the labels of the file; refuse another file."""
+        if not isinstance(content, bytes):
+            raise InvalidType("labels", type(content).__name__, "the bytes of a file", "Path(name).read_bytes()")
         if hashlib.sha256(content).hexdigest() != self.sha256:
-            raise FormatError(f"{self.name!r} is not the file of the task: its SHA-256 differs")
+            raise FormatError(f"this is not the content of the task's file {self.name!r}: its SHA-256 differs")
         try:
             lines = content.decode("utf-8").split("\n")
         except UnicodeDecodeError:

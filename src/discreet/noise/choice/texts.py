@@ -31,7 +31,8 @@ def texts_of(name: str, value: Any) -> pa.Array:
             raise InvalidArgument(name, f"{array.ndim} dimensions", "one-dimensional", f"{name}={name}.ravel()")
         if array.dtype.kind in "iuf":  # in a type that Arrow has
             plain = np.float64 if array.dtype.kind == "f" else array.dtype.newbyteorder("=")
-            return _from_arrow(name, pa.array(array.astype(plain)))
+            with np.errstate(over="ignore"):
+                return _from_arrow(name, pa.array(array.astype(plain)))
         if array.dtype.kind not in "OUT":
             raise InvalidType(name, array.dtype.name, _EXPECTED, "numbered bins or labels")
         value = array.tolist()
