@@ -108,10 +108,10 @@ def _as_text(piece: Any) -> pa.Array:
 def _lines(path: Path) -> Iterator[list[pa.Array]]:
     try:
         with path.open("rb") as file, Meter(path.stat().st_size) as meter:
-            kept = file.read(len(BOM_UTF8)).removeprefix(BOM_UTF8)
+            kept, mark = b"", BOM_UTF8
             while block := file.read(_BLOCK):
-                body, newline, kept_next = (kept + block).rpartition(b"\n")
-                kept = kept_next
+                body, newline, kept_next = (kept + block.removeprefix(mark)).rpartition(b"\n")
+                kept, mark = kept_next, b""
                 meter.advance(len(block))
                 if newline:
                     yield [_split(body)]
