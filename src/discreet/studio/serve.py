@@ -101,6 +101,9 @@ def serve(
         except KeyboardInterrupt:
             pass
         finally:
+            ready.cancel()
+            if ready.is_alive():  # the end of Python inside an import of compiled code would abort the process
+                ready.join()
             studio.workspace.sweep()
 
 
